@@ -19,6 +19,12 @@ from tts_prep.format.contents.array_file import checked_values
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.models.padded import (
+    fault_of_padding,
+    lengths_name,
+    values_and_lengths,
+    without_padding,
+)
 from tts_prep.preprocess.audio.reading import MAX_RATE, MIN_RATE
 
 WAVEFORMS: Final = "waveforms"
@@ -115,36 +121,55 @@ class LoadedModel:
         self._call = _loaded(model, device)
         self.description = _description(model, self._call, known)
 
-    def __call__(self, inputs: Mapping[str, Any], lengths: Sequence[Mapping[str, int]]) -> Sequence[Values | Missing]:
+    def __call__(
+        self,
+        inputs: Mapping[str, Any],
+        lengths: Sequence[Mapping[str, int]],
+        seconds: Sequence[float | None] | None = None,
+    ) -> Sequence[Values | Missing]:
         """Return the values of each utterance of a batch, or why it has none.
 
         Args:
             inputs: the arguments of the function by name.
             lengths: the number of rows of each utterance by axis.
+            seconds: the duration of each utterance, which arrays with a rate must have; None if unknown.
 
         Raises:
             Exception: what the function raises, or a `FeatureError` if it returns no value for each utterance.
         """
-        outputs = self._outputs(self._call(**inputs), len(lengths))
-        return [self._checked(values, of_axes) for values, of_axes in zip(outputs, lengths, strict=True)]
+        outputs, beside = self._outputs(self._call(**inputs))
+        for spec in self.description.arrays:
+            values, n_rows = values_and_lengths(spec, outputs[spec.name], beside.get(lengths_name(spec)))
+            outputs[spec.name] = _of_utterances(spec.name, values, len(lengths))
+            if n_rows is not None:
+                outputs[spec.name] = without_padding(spec.name, outputs[spec.name], n_rows)
+            elif fault := fault_of_padding(spec, values, lengths):
+                return [Missing(fault)] * len(lengths)
+        for name in self.description.columns:
+            outputs[name] = _of_utterances(name, outputs[name], len(lengths))
+        of_utterances = [{name: values[row] for name, values in outputs.items()} for row in range(len(lengths))]
+        return list(map(self._checked, of_utterances, lengths, seconds or [None] * len(lengths)))
 
-    def _outputs(self, result: Any, count: int) -> list[dict[str, Any]]:
-        """Return what the function returned for each utterance, by output."""
+    def _outputs(self, result: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what the function returned by output, and the lengths beside it by their names."""
         names = self.description.names
         if not isinstance(result, Mapping):
             if len(names) != 1:
                 raise FeatureError(f"expected a dict of {', '.join(names)}, found {type(result).__name__}")
             result = {names[0]: result}
-        if {*result} != {*names}:
+        known = {*map(lengths_name, self.description.arrays)} - {*names}
+        beside = {name: lengths for name, lengths in result.items() if name in known}
+        if {*result} - {*beside} != {*names}:
             raise FeatureError(f"expected a dict of {', '.join(names)}, found {', '.join(map(str, result)) or 'none'}")
-        columns = {name: _of_utterances(name, result[name], count) for name in names}
-        return [{name: values[row] for name, values in columns.items()} for row in range(count)]
+        return {name: result[name] for name in names}, beside
 
-    def _checked(self, values: Mapping[str, Any], lengths: Mapping[str, int]) -> Values | Missing:
+    def _checked(
+        self, values: Mapping[str, Any], lengths: Mapping[str, int], seconds: float | None
+    ) -> Values | Missing:
         try:
             if any(value is None for value in values.values()):
                 return Missing("the function returned None for it")
-            arrays = {spec.name: _array(spec, values[spec.name], lengths) for spec in self.description.arrays}
+            arrays = {spec.name: _array(spec, values[spec.name], lengths, seconds) for spec in self.description.arrays}
             return {**arrays, **{name: _column(name, kind, values[name]) for name, kind in self._columns}}
         except MemoryError:
             raise
@@ -171,10 +196,10 @@ def _of_utterances(name: str, values: Any, count: int) -> list[Any]:
     return list(values)
 
 
-def _array(spec: ArraySpec, value: Any, lengths: Mapping[str, int]) -> Array:
+def _array(spec: ArraySpec, value: Any, lengths: Mapping[str, int], seconds: float | None) -> Array:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise FeatureError(f"array '{spec.name}': {int(np.sum(value.mask)):,} values are masked")
-    return checked_values(spec, np.asarray(value), lengths.get(spec.axis)).reshape(
+    return checked_values(spec, np.asarray(value), lengths.get(spec.axis), seconds).reshape(
         spec.row_shape if spec.axis == "utterance" else (-1, *spec.row_shape)
     )
 

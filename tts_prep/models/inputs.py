@@ -63,6 +63,7 @@ class ShardInputs:
         self._source, self._number = source, number
         self._stored = StoredRows(source.store, intact_shard(source.store, number))
         self._recordings = ShardRecordings(plan, source.recipe) if plan and source.recipe else None
+        self._seconds = self._stored.numbers("seconds").tolist()
         self._values: dict[str, Sequence[Any]] = {}
 
     @property
@@ -78,6 +79,10 @@ class ShardInputs:
     def lengths(self, position: int) -> dict[str, int]:
         """Return the number of rows of an utterance by axis."""
         return {axis: of_axis[position] for axis, of_axis in self._stored.rows.lengths.items()}
+
+    def seconds(self, position: int) -> float:
+        """Return the duration of an utterance in seconds."""
+        return float(self._seconds[position])
 
     def value(self, name: str, position: int, sample_rate: int | None) -> Any:
         """Return an argument for an utterance.

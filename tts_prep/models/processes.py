@@ -119,8 +119,9 @@ def _compute(batch: _Batch) -> Sequence[Outcome] | _Failed:
     if rows:
         try:
             arguments = {**given, **_constants(shard, description)}
-            lengths = [shard.lengths(batch.positions[row]) for row in rows]
-            found.update(zip(rows, _loaded.model(arguments, lengths), strict=True))
+            positions = [batch.positions[row] for row in rows]
+            lengths, seconds = map(shard.lengths, positions), map(shard.seconds, positions)
+            found.update(zip(rows, _loaded.model(arguments, list(lengths), list(seconds)), strict=True))
         except BaseException as error:  # sys.exit in a model is a failure of its utterances
             if len(batch.positions) > 1:
                 return _Failed(reason_of(error))

@@ -238,3 +238,25 @@ class DiesAtFirst(Codes):
         if found < times:
             Path(folder, f"died-{found}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Padded:
+    """Codes of 10 ms of audio of a whole batch in one array, as networks return them.
+
+    Args:
+        form: what is returned: the ``array`` alone, a ``list`` of its rows, a ``pair`` with its lengths, or a ``dict``.
+    """
+
+    sample_rate = 8000
+    batch_seconds = 60.0
+    arrays = (ArraySpec("codes", "int16", (2,), "own", rate=100.0),)
+
+    def __init__(self, form: str) -> None:
+        self.form, self.codes = form, Codes().codes
+
+    def __call__(self, waveforms):
+        longest = max(map(len, waveforms))
+        padded = np.stack([self.codes(np.pad(waveform, (0, longest - len(waveform)))) for waveform in waveforms])
+        lengths = np.array([len(waveform) // 80 for waveform in waveforms])
+        results = {"list": list(padded), "pair": (padded, lengths), "dict": {"codes": padded, "codes_lengths": lengths}}
+        return results.get(self.form, padded)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tts_prep.preprocess.models.function import Description, ModelFunction
-from tts_prep.preprocess.models.inputs import batches_of
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.models.add_model import ModelRun, add_model
+from tts_prep.models.function import Description, ModelFunction
+from tts_prep.models.inputs import batches_of
 from tts_prep.models.outputs import Outputs
 from tts_prep.preprocess import ArraySpec, Backend, add_array, add_columns, remove_columns
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
@@ -89,6 +89,26 @@ def test_a_function_gets_what_it_names_and_nothing_else(own: Path) -> None:
         n_characters, n_phonemes, size = utterance.arrays["noted"].tolist()
         assert (n_characters, n_phonemes) == (len(utterance.text), len(utterance.phonemes))
         assert size == rows
+
+
+@pytest.mark.parametrize("form", ["pair", "dict"])
+def test_a_padded_batch_with_its_lengths_is_stored_without_padding(own: Path, form: str) -> None:
+    add_array(own, "padded", functions.Padded, settings={"form": form})
+    for utterance in UtteranceDataset(own):
+        waveform = resample(utterance.waveform, 22_050, 8000)
+        assert np.array_equal(utterance.arrays["codes"], functions.Codes().codes(waveform))
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [("array", "found one array"), ("list", r"expected about \d+ rows, [\d.]+ s at its rate of 100 Hz, found \d+")],
+)
+def test_a_padded_batch_without_lengths_ends_the_run_with_the_first_utterance_by_name(
+    own: Path, form: str, reason: str
+) -> None:
+    with pytest.raises(TooManyFailuresError, match=rf"the first is S-000\d: array 'codes': {reason}"):
+        add_array(own, "padded", functions.Padded, settings={"form": form})
+    assert "codes" not in UtteranceDataset(own).arrays
 
 
 def test_a_class_returns_arrays_numbers_and_texts_and_is_created_once_in_each_process(
@@ -213,7 +233,7 @@ def test_an_utterance_that_fails_has_no_value_and_all_others_have_theirs(
     mark = tmp_path / "mark"
     mark.touch()
     settings = {"how": ",".join(f"{uid}={way}" for uid, way in bad.items()), "mark": str(mark)}
-    monkeypatch.setattr("tts_prep.preprocess.models.processes.time", Clock(mark))
+    monkeypatch.setattr("tts_prep.models.processes.time", Clock(mark))
     add_array(own, "codes", functions.Faulty, settings=settings, timeout=1, max_failures=len(bad))
     dataset = UtteranceDataset(own, verify=True)
     found = dict(zip(dataset.id, dataset.columns["codes_failure"], strict=True))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.models.function import LoadedModel, Missing, ModelFunction
 from tts_prep.preprocess import ArraySpec
 from tts_prep.preprocess.plugins import import_named
@@ -102,6 +102,81 @@ def test_values_are_kept_in_whatever_form_they_are_returned(as_returned: Callabl
         value = of["codes"]
         assert (type(value), value.dtype, value.flags.c_contiguous) == (np.ndarray, np.float32, True)
         assert value.tolist() == expected.tolist()
+
+
+PADDED = np.array([[[1], [2], [0]], [[4], [5], [6]]], np.float32)
+ROWS = ArraySpec("codes", "float32", (1,), "own", rate=50.0)
+NUMBERS = ArraySpec("codes", "int16", (), "own")
+
+
+def of_rows(returned: Any, lengths: tuple[int, int] = (2, 3), spec: ArraySpec = ROWS) -> list[Any]:
+    """Return the outcomes of two utterances with so many phonemes, 40 and 60 ms long, for which a function returns."""
+    model = type("Model", (), {"arrays": (spec,), "__call__": lambda _: returned})
+    return list(LoadedModel(ModelFunction("x", model), "cpu", ())({}, [{"phoneme": n} for n in lengths], [0.04, 0.06]))
+
+
+def in_torch(_: Any) -> Any:
+    torch = pytest.importorskip("torch")
+    return torch.from_numpy(PADDED), torch.tensor([2, 3])
+
+
+@pytest.mark.parametrize(
+    "as_returned",
+    [
+        lambda lengths: (PADDED, lengths),
+        lambda lengths: {"codes": (PADDED, np.array(lengths, np.int32))},
+        lambda lengths: {"codes": PADDED, "codes_lengths": lengths},
+        lambda lengths: {"codes": list(PADDED), "codes_lengths": np.array(lengths)},
+        lambda lengths: {"codes": [PADDED[0, :2], PADDED[1]]},
+        lambda lengths: (PADDED[0, :2], PADDED[1]),
+        in_torch,
+    ],
+)
+def test_rows_of_padding_are_left_out_where_the_lengths_are_beside_them(as_returned: Callable[[Any], Any]) -> None:
+    assert [of["codes"].tolist() for of in of_rows(as_returned([2, 3]))] == [[[1], [2]], [[4], [5], [6]]]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([2], "'codes': expected 2 lengths, one for each utterance, found 1"),
+        (3, "'codes': expected 2 lengths, one for each utterance, found int"),
+        ([0.5, 1.0], "'codes': lengths: expected whole numbers of rows, found 0.5"),
+        ([2, 4], "'codes': lengths: expected 0 to 3 rows, as there are, found 4"),
+        ([-1, 3], "'codes': lengths: expected 0 to 3 rows, as there are, found -1"),
+    ],
+)
+def test_lengths_that_are_no_numbers_of_rows_are_an_error(lengths: Any, message: str) -> None:
+    with pytest.raises(FeatureError, match=re.escape(message)):
+        of_rows({"codes": PADDED, "codes_lengths": lengths})
+
+
+def test_one_array_without_lengths_has_no_value_unless_its_utterances_are_equally_long() -> None:
+    for of in of_rows(PADDED):
+        assert of.reason.startswith("array 'codes': found one array [2, 3, 1] for 2 utterances of different lengths")
+    assert [of["codes"].tolist() for of in of_rows(PADDED, (3, 3))] == PADDED.tolist()
+
+
+def test_rows_that_do_not_last_as_long_as_their_utterance_at_the_declared_rate_are_missing() -> None:
+    # 40 and 60 ms at 50 Hz are 2 and 3 rows; 0.1 s more are allowed.
+    first, second = of_rows([np.zeros((8, 1), np.float32), np.zeros((8, 1), np.float32)])
+    assert first.reason == (
+        "array 'codes': expected about 2 rows, 0.04 s at its rate of 50 Hz, found 8; is it padded, or has another rate?"
+    )
+    assert len(second["codes"]) == 8
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "int8", ">i2"])
+def test_integers_of_another_type_are_kept_if_the_declared_type_holds_them(dtype: str) -> None:
+    values = [np.array([5, 7], dtype), np.array([], dtype)]
+    found = [of["codes"] for of in of_rows(values, spec=NUMBERS)]
+    assert [(of.dtype, of.tolist()) for of in found] == [(np.int16, [5, 7]), (np.int16, [])]
+
+
+def test_integers_that_the_declared_type_does_not_hold_are_missing_with_their_range() -> None:
+    first, second = of_rows([np.array([-4, 32_768]), np.array([32_767])], spec=NUMBERS)
+    assert first.reason == ("array 'codes': expected int16, from -32,768 to 32,767, found int64 from -4 to 32,768")
+    assert second["codes"].tolist() == [32_767]
 
 
 def with_gradient() -> Any:

@@ -12,12 +12,12 @@ import pytest
 import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like
-from tts_prep.preprocess.models.function import ModelFunction
 
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.models.add_model import ModelRun, add_model
+from tts_prep.models.function import ModelFunction
 from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig

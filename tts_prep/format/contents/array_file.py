@@ -24,6 +24,10 @@ from tts_prep.format.records.version import check_version
 
 HEADER = "header"
 
+_RATE_ROWS, _RATE_SECONDS = 2, 0.1
+"""How far rows with a rate may be from the duration of their utterance, whichever is more: models treat the ends of
+recordings in different ways, by up to one of their windows."""
+
 
 @dataclass(frozen=True)
 class ArrayHeader:
@@ -59,20 +63,20 @@ def array_key(spec: ArraySpec, shard: str, source: object = None) -> str:
     return json_sha256([spec.name, spec.as_dict(), shard, source])
 
 
-def checked_values(spec: ArraySpec, values: Array, length: int | None = None) -> Array:
-    """Check the values of one utterance, and return them as a contiguous array.
+def checked_values(spec: ArraySpec, values: Array, length: int | None = None, seconds: float | None = None) -> Array:
+    """Check the values of one utterance, and return them as a contiguous array of the specified dtype.
 
     Args:
-        values: [length, *row_shape]; [*row_shape] with the axis ``utterance``.
+        values: [length, *row_shape]; [*row_shape] with the axis ``utterance``. Integers may have another dtype that
+            holds them.
         length: the expected number of rows; None with the axes ``own`` and ``utterance``.
+        seconds: the duration of the utterance, which the rows of an array with a rate must have; None if unknown.
 
     Raises:
         FeatureError: the dtype, shape or length is wrong, or a value is not finite, which only those of
             index columns may be.
     """
-    array = np.asarray(values)
-    if array.dtype != np.dtype(spec.dtype):
-        raise FeatureError(f"array '{spec.name}': expected {spec.dtype}, found {array.dtype}")
+    array = _of_dtype(spec, np.asarray(values))
     shape = (1, *array.shape) if spec.axis == UTTERANCE else array.shape
     n_rows = 1 if spec.axis == UTTERANCE else length
     if not shape or shape[1:] != spec.row_shape or (n_rows is not None and shape[0] != n_rows):
@@ -83,9 +87,37 @@ def checked_values(spec: ArraySpec, values: Array, length: int | None = None) ->
         if spec.axis != UTTERANCE and _is_transposed(shape, spec.row_shape, n_rows):
             hint = f"; it is transposed: with --array, {spec.name}@{spec.axis}:axis=1=PATH reads it as [{text}]"
         raise FeatureError(f"array '{spec.name}': expected the shape [{text}], found {list(array.shape)}{hint}")
+    if spec.rate and seconds is not None:
+        _check_duration(spec, shape[0], seconds)
     if array.dtype.kind == "f" and not spec.index_columns and not np.isfinite(array).all():
         raise FeatureError(f"array '{spec.name}': {int((~np.isfinite(array)).sum()):,} values are not finite")
     return np.ascontiguousarray(array).reshape(shape)
+
+
+def _of_dtype(spec: ArraySpec, array: Array) -> Array:
+    """Return values in the dtype of the store, if they have it or are integers that it holds."""
+    dtype = np.dtype(spec.dtype)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind not in "iu" or dtype.kind not in "iu":
+        raise FeatureError(f"array '{spec.name}': expected {spec.dtype}, found {array.dtype}")
+    limits = np.iinfo(dtype)
+    if array.size and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+        raise FeatureError(
+            f"array '{spec.name}': expected {spec.dtype}, from {limits.min:,} to {limits.max:,}, found {array.dtype} "
+            f"from {int(array.min()):,} to {int(array.max()):,}"
+        )
+    return array.astype(dtype)
+
+
+def _check_duration(spec: ArraySpec, rows: int, seconds: float) -> None:
+    """Check that rows last as long as their utterance."""
+    assert spec.rate is not None
+    if abs(rows - seconds * spec.rate) > max(_RATE_ROWS, _RATE_SECONDS * spec.rate):
+        raise FeatureError(
+            f"array '{spec.name}': expected about {seconds * spec.rate:,.0f} rows, {seconds:.2f} s at its rate of "
+            f"{spec.rate:g} Hz, found {rows:,}; is it padded, or has another rate?"
+        )
 
 
 def _is_transposed(shape: tuple[int, ...], row_shape: tuple[int, ...], n_rows: int | None) -> bool:
