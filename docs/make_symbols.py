@@ -42,7 +42,14 @@ ESPnet number their symbols for each model, and publish the ids with the model. 
 PaddleSpeech's models of Baker; with it, `--frontend mandarin` spells syllables as PaddleSpeech does. Between symbol
 and id may be a tab, as in ZipVoice's `tokens.txt`.
 
-A file `*.json` is the configuration of a voice of Piper or Kokoro. A file `*.py` is a system's `symbols.py`, such as
+A file `*.json` is the configuration of a voice, and gives the voice's own ids, ends and blanks. Of Piper, voices of all
+six kinds of phonemes are read: characters are decomposed (NFD) where Piper does so, the diphthongs in `vowel_clusters`
+are one symbol each, and those of pinyin have a blank after each syllable (`--blanks groups`). Kokoro has the id 0 at
+both ends. `conformance/voices.py` finds the ids of Piper's `phonemes_to_ids` for 340 texts in 29 languages with four
+voices, and for 200 of pinyin. Piper trains on texts of several sentences with `^` and `$` around each sentence; here
+they are around the text.
+
+A file `*.py` is a system's `symbols.py`, such as
 those of VITS, Matcha-TTS, StyleTTS2 and MeloTTS: its list `symbols` is read, and nothing in the file is run. Read are
 texts, lists, their sums, names assigned before, and `list`, `tuple`, `set` and `sorted`. A list that is made in another
 way is refused with its line, as in those of Tacotron 2, FastSpeech2 and GPT-SoVITS, whose tables have names here. A

@@ -46,6 +46,8 @@ def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
 def ids_without_blanks(utterance: Utterance) -> npt.NDArray[np.int32]:
     """Return the ids of an utterance without the blanks of a store that was built with them."""
     blanks = utterance.store.blanks
+    if blanks == "groups":
+        raise ConfigurationError("its ids have blanks after groups of pinyin; build the store with --blanks none")
     return utterance.phonemes if blanks is None else utterance.phonemes[blanks == "around" :: 2]
 
 

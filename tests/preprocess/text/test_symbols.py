@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,8 +10,11 @@ import pytest
 from commands import run
 
 from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig, make_frontend
+from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.text import Vocab, get_frontend
 from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table
 
@@ -42,13 +46,68 @@ def test_a_named_table_has_the_ids_of_its_source(name: str) -> None:
     assert {symbol: vocab.lookup(symbol) for symbol in ids} == ids
 
 
-def test_the_table_of_a_voice_is_read_from_its_configuration(tmp_path: Path) -> None:
-    # The forms of Piper's and Kokoro's config.json.
-    piper, kokoro = tmp_path / "voice.onnx.json", tmp_path / "config.json"
-    piper.write_text('{"phoneme_id_map": {"_": [0], "^": [1], "$": [2], " ": [3], "a": [4]}}', encoding="utf-8")
-    kokoro.write_text('{"vocab": {";": 1, " ": 3, "a": 4}}', encoding="utf-8")
-    assert choose_symbols(str(piper)) == ("_", "^", "$", " ", "a")
-    assert choose_symbols(str(kokoro)) == ("<unused-0>", ";", "<unused-2>", " ", "a")
+# The form of Piper's configuration of a voice; ids and expected sequences are worked out by hand from its
+# phonemes_to_ids: ^ _ p _ p _ … $.
+PIPER_MAP = {"_": [0], "^": [1], "$": [2], " ": [3], "a": [14], "c": [16], "o": [27], "ʊ": [100], "ɪ": [74], "ç": [40]}
+PIPER_MAP |= {"\u0327": [140], "oʊ": [165], "aɪ": [161]}
+PINYIN_MAP = {"_": [0], "^": [1], "$": [2], "Ø": [3], "h": [13], "ai": [30], "ang": [36], "2": [65], "3": [66]}
+PINYIN_MAP |= {"。": [69], ".": [69], "，": [72], ",": [72]}
+
+
+def ids_of_voice(tmp_path: Path, voice: object, phonemes: str, **text: object) -> list[int]:
+    path = tmp_path / "voice.onnx.json"
+    path.write_text(json.dumps(voice), encoding="utf-8")
+    settings = {"symbols": str(path), "frontend": "phonemes", **text}
+    config = configure("ljspeech", settings={"text": settings})
+    return make_frontend(config.text).numericalize(phonemes).tolist()
+
+
+def test_a_voice_of_piper_has_its_ends_and_blanks_and_decomposed_characters(tmp_path: Path) -> None:
+    voice = {"phoneme_type": "espeak", "phoneme_id_map": PIPER_MAP}
+    assert ids_of_voice(tmp_path, voice, "oʊ ça") == [1, 0, 27, 0, 100, 0, 3, 0, 16, 0, 140, 0, 14, 0, 2]
+    assert ids_of_voice(tmp_path, voice, "a", blanks="none") == [1, 14, 2]
+    assert ids_of_voice(tmp_path, voice, "a", ends=False) == [14]
+    assert ids_of_voice(tmp_path, {"phoneme_id_map": PIPER_MAP}, "a") == [1, 0, 14, 0, 2]
+
+
+def test_a_voice_of_piper_joins_the_diphthongs_that_it_names(tmp_path: Path) -> None:
+    voice = {"phoneme_type": "espeak", "phoneme_id_map": PIPER_MAP, "vowel_clusters": [["o", "ʊ"]]}
+    assert ids_of_voice(tmp_path, voice, "oʊaɪ") == [1, 0, 165, 0, 14, 0, 74, 0, 2]
+
+
+def test_a_voice_of_piper_with_characters_of_other_kinds_is_not_decomposed(tmp_path: Path) -> None:
+    voice = {"phoneme_type": "japanese", "phoneme_id_map": PIPER_MAP}
+    assert ids_of_voice(tmp_path, voice, "ç") == [1, 0, 40, 0, 2]
+
+
+def test_a_voice_of_piper_with_pinyin_has_blanks_after_groups_and_ids_of_several_symbols(tmp_path: Path) -> None:
+    voice = {"phoneme_type": "pinyin", "phoneme_id_map": PINYIN_MAP}
+    assert ids_of_voice(tmp_path, voice, "h ang 2 Ø ai 3 。 .") == [1, 13, 36, 65, 0, 3, 30, 66, 0, 69, 0, 69, 0, 2]
+    settings = {"symbols": str(tmp_path / "voice.onnx.json"), "frontend": "phonemes"}
+    frontend = make_frontend(configure("ljspeech", settings={"text": settings}).text)
+    ids = frontend.numericalize("h ang 2 Ø ai 3 ,")
+    assert frontend.decode(ids) == "h ang 2 Ø ai 3 ，"
+    assert Vocab.from_dict(frontend.vocab.as_dict()).decode(ids) == ["h", "ang", "2", "Ø", "ai", "3", "，"]
+    with pytest.raises(ConfigurationError, match="'groups' is for the voices of Piper with pinyin"):
+        ids_of_voice(tmp_path, {"phoneme_id_map": PIPER_MAP}, "a", blanks="groups")
+
+
+def test_a_voice_of_kokoro_has_zeros_at_the_ends(tmp_path: Path) -> None:
+    voice = {"vocab": {";": 1, " ": 3, "a": 4}, "n_token": 178}
+    assert ids_of_voice(tmp_path, voice, "a ;a") == [0, 4, 3, 1, 4, 0]
+    assert choose_symbols(str(tmp_path / "voice.onnx.json")).symbols == ("<unused-0>", ";", "<unused-2>", " ", "a")
+
+
+def test_a_store_has_the_table_of_its_voice(tmp_path: Path) -> None:
+    path = tmp_path / "voice.onnx.json"
+    for voice in ({"phoneme_type": "pinyin", "phoneme_id_map": PINYIN_MAP}, {"vocab": {"a": 2}}):
+        path.write_text(json.dumps(voice), encoding="utf-8")
+        config = configure("ljspeech", settings={"text": {"symbols": str(path)}})
+        again = Configuration.from_dict(tmp_path, json.loads(canonical_json(config.as_dict())))
+        assert again.text == TextConfig(**{**vars(config.text), "frontend": config.text.frontend_name})
+
+
+def test_a_table_can_have_its_ids_beside_the_symbols(tmp_path: Path) -> None:
     tabs = tmp_path / "tokens.txt"
     tabs.write_text("b\t1\n \t0\na\t2\n", encoding="utf-8")
     assert choose_symbols(str(tabs)) == (" ", "b", "a")
@@ -61,11 +120,18 @@ def test_the_table_of_a_voice_is_read_from_its_configuration(tmp_path: Path) -> 
         ("[" * 100_000, "not JSON"),
         ("[1]", "expected the configuration of a voice, with 'phoneme_id_map'"),
         ('{"vocab": []}', "expected the configuration of a voice"),
-        ('{"vocab": {"a": 1e9}}', "'a': expected an id of its own below 100,000, found 1000000000.0"),
-        ('{"vocab": {"a": 999999999999}}', "expected an id of its own"),
-        ('{"vocab": {"a": 1, "b": 1}}', "'b': expected an id of its own"),
+        ('{"vocab": {"a": 1e9}}', "'a': expected one id below 100,000, found 1000000000.0"),
+        ('{"vocab": {"a": 999999999999}}', "expected one id"),
+        ('{"phoneme_id_map": {"a": [1]}}', "expected '_', '\\^' and '\\$', '_' is missing"),
+        ('{"phoneme_type": "x", "phoneme_id_map": {"a": 1}}', "phoneme_type: expected one of espeak, text, pinyin"),
+        ('{"phoneme_type": {}, "phoneme_id_map": {"a": 1}}', "phoneme_type: expected one of"),
+        (
+            '{"vowel_clusters": 3, "phoneme_id_map": {"_": 0, "^": 1, "$": 2}}',
+            "expected a list of lists of symbols",
+        ),
+        ('{"vowel_clusters": [["a"]], "phoneme_id_map": {"_": 0, "^": 1, "$": 2}}', "is no symbol of phoneme_id_map"),
         ('{"phoneme_id_map": {"a": [1, 2]}}', "found \\[1, 2\\]"),
-        ('{"vocab": {"": 1}}', "expected an id of its own"),
+        ('{"vocab": {"": 1}}', "expected one id"),
     ],
 )
 def test_a_broken_configuration_of_a_voice_is_one_error(tmp_path: Path, content: str, message: str) -> None:

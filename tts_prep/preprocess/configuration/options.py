@@ -138,8 +138,9 @@ _TEXT = (
     ),
     Option(
         "blanks",
-        "Insert the table's blank between symbols, or also at both ends.  [default: none]",
-        choices=("none", "between", "around"),
+        "Insert the table's blank between symbols, also at both ends (around), or after the groups of a voice's "
+        "pinyin.  [default: none; those of a voice's .json]",
+        choices=("none", "between", "around", "groups"),
         group=TEXTS,
         other_names=("add-blank", "blank", "intersperse"),
     ),

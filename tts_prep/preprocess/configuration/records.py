@@ -17,6 +17,7 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
+from tts_prep.preprocess.text.symbols import VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 
@@ -28,18 +29,20 @@ class TextConfig:
         frontend: a name in `tts_prep.preprocess.text.FRONTENDS`, or several by language; None selects by language.
         language: the language, in the frontend's terms; a corpus can set another language per utterance.
         normalize: normalize texts that the corpus does not mark as normalized.
-        symbols: the name of a table, or the symbols themselves in the order of ids; None uses the frontend's table.
+        symbols: the name of a table, the symbols themselves in the order of ids, or the table of a voice; None uses the
+            frontend's table.
             ``"auto"`` means that the table is to be collected from the corpus.
         unknown: the treatment of symbols that are not in the vocabulary: ``error``, ``unk`` or ``drop``.
         punctuation: ``attached`` or ``separate``; None uses the frontend's default.
         ends: add the table's start and end symbols to every text; None does so if the table's system does.
-        blanks: insert blanks into the ids: ``between`` symbols, ``around`` (also at both ends), or ``none``.
+        blanks: insert blanks into the ids: ``between`` symbols, ``around`` (also at both ends), after the ``groups`` of
+            a voice, or ``none``.
     """
 
     frontend: str | None = None
     language: str = "en-us"
     normalize: bool = True
-    symbols: str | tuple[str, ...] | None = None
+    symbols: str | tuple[str, ...] | VoiceTable | None = None
     unknown: str = "error"
     punctuation: str | None = None
     ends: bool | None = None
@@ -186,7 +189,7 @@ class Configuration:
             "text": {
                 **asdict(self.text),
                 "frontend": self.text.frontend_name,
-                "symbols": list(self.text.symbols) if isinstance(self.text.symbols, tuple) else self.text.symbols,
+                "symbols": _symbols_json(self.text.symbols),
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
             },
             "store": asdict(self.store),
@@ -218,7 +221,7 @@ class Configuration:
                 limit=corpus.pop("limit"),
                 mel=MelConfig(**audio),
                 reading=ReadingConfig(**reading),
-                text=TextConfig(**text, symbols=tuple(symbols) if isinstance(symbols, list) else symbols),
+                text=TextConfig(**text, symbols=_symbols_of(symbols)),
                 store=StoreConfig(**value["store"]),
                 options=corpus,
                 ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
@@ -229,6 +232,19 @@ class Configuration:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
+
+
+def _symbols_json(symbols: str | tuple[str, ...] | VoiceTable | None) -> Any:
+    if isinstance(symbols, VoiceTable):
+        return symbols.as_dict()
+    return list(symbols) if isinstance(symbols, tuple) else symbols
+
+
+def _symbols_of(value: Any) -> Any:
+    """Return the result of `_symbols_json` as the symbols that it was."""
+    if isinstance(value, Mapping):
+        return VoiceTable.from_dict(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:

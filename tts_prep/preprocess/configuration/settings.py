@@ -18,7 +18,7 @@ from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
 from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.text.symbols import choose_symbols
+from tts_prep.preprocess.text.symbols import VoiceTable, choose_symbols
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -204,7 +204,11 @@ class _Layer:
         text = _changed(f"{self.where}text.", text, settings)
         if table is None:
             return text
-        return replace(text, symbols=_symbols(f"{self.where}text.symbols", table, self.folder))
+        symbols = _symbols(f"{self.where}text.symbols", table, self.folder)
+        own = symbols.blanks if isinstance(symbols, VoiceTable) else None
+        # A voice's ids have blanks, unless the settings say otherwise.
+        blanks = text.blanks if own is None or "blanks" in settings else own
+        return replace(text, symbols=symbols, blanks=blanks)
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:
@@ -216,8 +220,8 @@ def _file(where: str, value: object, folder: Path) -> Path | None:
     return folder / value
 
 
-def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | None:
-    """Return the table in a setting: a name, or the symbols of a file; None for ``"none"``."""
+def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | VoiceTable | None:
+    """Return the table in a setting: a name, or the table of a file; None for ``"none"``."""
     if not isinstance(value, str | Path):
         raise ConfigurationError(f"{where}: expected the name of a table or a path, found {value!r}")
     return None if value == "none" else choose_symbols(str(value), folder)

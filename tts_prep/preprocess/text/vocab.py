@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, tables_with
+from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, VoiceTable, tables_with
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
 """The treatments of symbols that are not in the vocabulary."""
@@ -23,7 +23,7 @@ UNKNOWN: Final = "<unk>"
 START: Final = "<s>"
 END: Final = "</s>"
 BLANK: Final = "<blank>"
-BLANKS: Final = ("none", "between", "around")
+BLANKS: Final = ("none", "between", "around", "groups")
 """The placements of blanks between ids."""
 
 
@@ -44,6 +44,9 @@ class Vocab:
         blank: the blank symbol; None uses ``pad``.
         characters: `split` returns single characters, even if the table has longer symbols.
         decomposed: `split` decomposes the text first (NFD).
+        clusters: the longer symbols that `split` finds with ``characters``.
+        aliases: pairs of another symbol for an id, and the one in ``symbols``.
+        group_ends: the symbols after which `encode` puts blanks, if they are put after groups.
 
     Raises:
         ConfigurationError: a special symbol is not in the table.
@@ -66,9 +69,14 @@ class Vocab:
         blank: str | None = None,
         characters: bool = False,
         decomposed: bool = False,
+        clusters: Iterable[str] = (),
+        aliases: Iterable[tuple[str, str]] = (),
+        group_ends: Iterable[str] = (),
     ) -> None:
         self.symbols = tuple(symbols)
         self._ids = {symbol: number for number, symbol in enumerate(self.symbols)}
+        self._ids |= {alias: self._ids[symbol] for alias, symbol in aliases}
+        self._group_ends = frozenset(self._ids[symbol] for symbol in group_ends)
         specials = {"padding": pad, "unknown": unk, "start": start, "end": end, "blank": blank}
         for what, special in specials.items():
             if special is not None and special not in self._ids:
@@ -79,17 +87,19 @@ class Vocab:
         self.blank_symbol = blank
         self.pad = self._ids[pad]
         self.decomposed = decomposed
+        self._is_of_characters = characters
         named = frozenset(symbol for symbol in specials.values() if symbol is not None)
-        long = [symbol for symbol in self.symbols if len(symbol) > 1 and symbol not in named]
+        found = clusters if characters else self.symbols
+        long = [symbol for symbol in found if len(symbol) > 1 and symbol not in named]
         self._longest: re.Pattern[str] | None = None
-        if long and not characters:
+        if long:
             choices = sorted(long, key=len, reverse=True)
             self._longest = re.compile(f"{'|'.join(map(re.escape, choices))}|.", re.DOTALL)
 
     @property
     def has_long_symbols(self) -> bool:
-        """Whether `split` finds symbols of several characters."""
-        return self._longest is not None
+        """Whether `split` finds symbols of several characters, other than the clusters of a table of characters."""
+        return self._longest is not None and not self._is_of_characters
 
     @classmethod
     def with_specials(
@@ -99,8 +109,8 @@ class Vocab:
         return cls((pad, unk, start, end, *symbols), pad, unk=unk, start=start, end=end)
 
     @classmethod
-    def from_table(cls, table: SymbolTable | Vocab | Sequence[str]) -> Vocab:
-        """Return the vocabulary of a named table, or of a list of symbols.
+    def from_table(cls, table: SymbolTable | VoiceTable | Vocab | Sequence[str]) -> Vocab:
+        """Return the vocabulary of a named table, of a voice, or of a list of symbols.
 
         In a list, special symbols are recognized by their names ``<pad>``, ``<unk>``, ``<s>``, ``</s>`` and
         ``<blank>``; without ``<pad>``, the first symbol is the padding, as in StyleTTS2's and VITS's tables. A `Vocab`
@@ -111,7 +121,12 @@ class Vocab:
         """
         if isinstance(table, Vocab):
             return table
-        if isinstance(table, SymbolTable):
+        if isinstance(table, SymbolTable | VoiceTable):
+            of_voice = (
+                {"clusters": table.clusters, "aliases": table.aliases, "group_ends": table.group_ends}
+                if isinstance(table, VoiceTable)
+                else {}
+            )
             vocab = cls(
                 table.symbols,
                 table.pad,
@@ -121,6 +136,7 @@ class Vocab:
                 blank=table.blank,
                 characters=table.characters,
                 decomposed=table.decomposed,
+                **of_voice,  # type: ignore[arg-type]
             )
             vocab.ends = table.ends
             return vocab
@@ -135,10 +151,10 @@ class Vocab:
 
         Args:
             ends: add start and end symbols; None keeps the setting.
-            blanks: ``"between"``, ``"around"`` or ``"none"``; None keeps the setting.
+            blanks: ``"between"``, ``"around"``, ``"groups"`` or ``"none"``; None keeps the setting.
 
         Raises:
-            ConfigurationError: the table has no start or end symbol.
+            ConfigurationError: the table has no start or end symbol, or no groups.
         """
         vocab = copy.copy(self)
         if ends is not None:
@@ -149,6 +165,11 @@ class Vocab:
             raise ConfigurationError(
                 "ends: the table has no start or end symbol; add '<s>' and '</s>' to your own table, or choose "
                 "another table"
+            )
+        if vocab.blanks == "groups" and not self._group_ends:
+            raise ConfigurationError(
+                "blanks: 'groups' is for the voices of Piper with pinyin, and this table has no groups; choose "
+                "'between', 'around' or 'none'"
             )
         return vocab
 
@@ -214,14 +235,20 @@ class Vocab:
                 raise TextError(_unknown(self.unknown(symbols), symbols))
         if self.ends:
             ids = [self._special(self.start_symbol), *ids, self._special(self.end_symbol)]
-        if self.blanks:
+        if self.blanks == "groups":
+            ids = [number for one in ids for number in ((one, self.blank) if one in self._group_ends else (one,))]
+        elif self.blanks:
             ids = _with_blanks(ids, self.blank, around=self.blanks == "around")
         return np.array(ids, np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the symbols of ids, without the start and end symbols and the blanks that `encode` adds."""
         numbers = [int(number) for number in ids]
-        if self.blanks:
+        if self.blanks == "groups":
+            numbers = [
+                one for before, one in zip([-1, *numbers], numbers, strict=False) if before not in self._group_ends
+            ]
+        elif self.blanks:
             numbers = numbers[self.blanks == "around" :: 2]
         if self.ends:
             numbers = numbers[1:-1]
@@ -238,7 +265,8 @@ class Vocab:
     def as_dict(self) -> Mapping[str, Any]:
         """Return the vocabulary as in the manifest.
 
-        The keys are ``symbols``, the special symbols with their ids, and ``ends`` and ``blanks`` if they are used.
+        The keys are ``symbols``, the special symbols with their ids, and ``ends`` and ``blanks`` if they are used; with
+        blanks after groups, ``group_ends`` are the ids before them.
         """
         specials = {
             "pad": self.pad_symbol,
@@ -248,7 +276,11 @@ class Vocab:
             "blank": self.blank_symbol,
         }
         ids = {name: self._ids[symbol] for name, symbol in specials.items() if symbol is not None}
-        arranged = {**({"ends": True} if self.ends else {}), **({"blanks": self.blanks} if self.blanks else {})}
+        arranged: dict[str, Any] = {"ends": True} if self.ends else {}
+        if self.blanks:
+            arranged["blanks"] = self.blanks
+        if self.blanks == "groups":
+            arranged["group_ends"] = sorted(self._group_ends)
         return {"symbols": list(self.symbols), **ids, **arranged}
 
     @classmethod
@@ -256,7 +288,8 @@ class Vocab:
         """Parse the vocabulary of a manifest, the result of `as_dict`."""
         symbols = value["symbols"]
         named = {name: symbols[value[name]] for name in ("unk", "start", "end", "blank") if name in value}
-        vocab = cls(symbols, symbols[value["pad"]], **named)
+        group_ends = [symbols[number] for number in value.get("group_ends", ())]
+        vocab = cls(symbols, symbols[value["pad"]], group_ends=group_ends, **named)
         vocab.ends, vocab.blanks = value.get("ends", False), value.get("blanks")
         return vocab
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.symbols import VoiceTable
 from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 
 UNKNOWN_SYMBOLS: Final = "unknown_symbols"
@@ -21,8 +22,8 @@ FOREIGN_LETTERS: Final = "letters_of_another_script"
 OTHER_REGION: Final = "regions_without_a_voice"
 LIKELY_LANGUAGE: Final = "texts_that_seem_to_be_in_another_language"
 
-Symbols: TypeAlias = Vocab | Sequence[str]
-"""A vocabulary, or a list of symbols whose special symbols are recognized by name."""
+Symbols: TypeAlias = Vocab | VoiceTable | Sequence[str]
+"""A vocabulary, the table of a voice, or a list of symbols whose special symbols are recognized by name."""
 
 SPACE: Final = "▁"
 """The representation of the symbol space in phonemes as text with symbols separated by spaces."""

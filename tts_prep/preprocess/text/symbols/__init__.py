@@ -3,11 +3,11 @@
 from tts_prep.preprocess.text.symbols.catalogue import (
     AUTO,
     TABLES,
-    Blanks,
     SymbolTable,
     choose_symbols,
     get_table,
     tables_with,
 )
+from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
 
-__all__ = ["AUTO", "TABLES", "Blanks", "SymbolTable", "choose_symbols", "get_table", "tables_with"]
+__all__ = ["AUTO", "TABLES", "Blanks", "SymbolTable", "VoiceTable", "choose_symbols", "get_table", "tables_with"]

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.symbols.file import check_unique, parse_symbols, read_symbols
-
-Blanks = Literal["between", "around"]
-"""The placement of blanks: between all symbols, or also at both ends."""
+from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
 
 
 @dataclass(frozen=True)
@@ -331,8 +329,8 @@ AUTO: Final = "auto"
 """The value for collecting the symbols of the corpus."""
 
 
-def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
-    """Return the name of a table or ``"auto"`` unchanged, and the symbols in a file for any other value.
+def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...] | VoiceTable:
+    """Return the name of a table or ``"auto"`` unchanged, and the symbols or the voice's table in a file otherwise.
 
     Use ``./NAME`` for a file that has the name of a table.
 
@@ -350,6 +348,8 @@ def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...]:
         hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
         raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
     symbols = read_symbols(path)
+    if isinstance(symbols, VoiceTable):
+        return symbols
     if path.suffix == ".py":
         # A system's own list: a repeated symbol has its later id there too, and without one all ids behind it shift.
         return symbols

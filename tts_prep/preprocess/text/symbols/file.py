@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.text.symbols.python_lists import python_symbols
+from tts_prep.preprocess.text.symbols.voice import VoiceTable, read_voice
 
 _MAX_BYTES: Final = 1 << 22
 """The maximum length of a table; that of a voice has some ten thousand bytes."""
 
 
-def read_symbols(path: Path) -> tuple[str, ...]:
+def read_symbols(path: Path) -> tuple[str, ...] | VoiceTable:
     """Read a table with one symbol per line, in the order of ids. A line with a single space is the symbol space.
 
     Every line may also be a symbol, a space or tab, and an id, as in PaddleSpeech's ``phone_id_map.txt`` and in
     ``tokens.txt``. A file ``*.json`` is the configuration of a voice: Piper's, with ``phoneme_id_map``, or Kokoro's,
-    with ``vocab``; ids without a symbol become ``<unused-N>``. A file ``*.py`` is a system's ``symbols.py``, whose list
-    ``symbols`` is read without running it. Special symbols are recognized by their names, see
-    `tts_prep.preprocess.text.Vocab.from_table`.
+    with ``vocab``, which also says where ends and blanks are; see `VoiceTable`. A file ``*.py`` is a system's
+    ``symbols.py``, whose list ``symbols`` is read without running it. Special symbols are recognized by their names,
+    see `tts_prep.preprocess.text.Vocab.from_table`.
 
     Raises:
         ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, …; or
@@ -34,7 +33,7 @@ def read_symbols(path: Path) -> tuple[str, ...]:
         raise ConfigurationError(f"symbols: {path}: cannot be read ({error.strerror})") from error
     try:
         if path.suffix == ".json":
-            return _of_voice(content, path.name)
+            return read_voice(content, path.name)
         if path.suffix == ".py":
             return python_symbols(content, path.name)
         return _by_ids(parse_symbols(content, path.name), path.name)
@@ -57,35 +56,6 @@ def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
         if not line:
             raise ConfigurationError(f"symbols: {name}:{number}: expected a symbol, found an empty line")
     return tuple(lines)
-
-
-_MOST_IDS: Final = 100_000
-
-
-def _of_voice(content: bytes, name: str) -> tuple[str, ...]:
-    """Return the symbols in the configuration of a voice of Piper or Kokoro, in the order of their ids."""
-    try:
-        value = json.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise
-    except (ValueError, RecursionError) as error:
-        # Errors of JSON, and integers of thousands of digits.
-        raise ConfigurationError(f"symbols: {name}: not JSON ({error})") from error
-    tables: Mapping[str, Any] = value if isinstance(value, dict) else {}
-    table = tables.get("phoneme_id_map") or tables.get("vocab")
-    if not isinstance(table, dict) or not table:
-        raise ConfigurationError(
-            f"symbols: {name}: expected the configuration of a voice, with 'phoneme_id_map' (Piper) or 'vocab' (Kokoro)"
-        )
-    ids: dict[int, str] = {}
-    for symbol, number in table.items():
-        # Piper has lists of one id.
-        only = number[0] if isinstance(number, list) and len(number) == 1 else number
-        if type(only) is not int or not 0 <= only < _MOST_IDS or only in ids or not symbol:
-            expected = f"expected an id of its own below {_MOST_IDS:,}, found {str(number)[:20]}"
-            raise ConfigurationError(f"symbols: {name}: {symbol[:20]!r}: {expected}")
-        ids[only] = symbol
-    return tuple(ids.get(number, f"<unused-{number}>") for number in range(max(ids) + 1))
 
 
 def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
