@@ -13,9 +13,10 @@ from corpora import record
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.make import phonemizing
-from tts_prep.preprocess.text import FRONTENDS, get_frontend
+from tts_prep.preprocess.text import get_frontend
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "0"))
 HOSTILE = [
@@ -64,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SAME_READING = ("mandarin-pinyin", "mandarin-ipa")
 
 
-@pytest.mark.parametrize("frontend", [name for name in FRONTENDS if name not in SAME_READING])
+@pytest.mark.parametrize("frontend", [name for name in doors.rows("frontends") if name not in SAME_READING])
 @settings(
     max_examples=EXAMPLES or 1,
     # The first text that is generated is the simplest one.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.cli.extras import EXTRAS
+from tts_prep import doors
 
 ROOT = Path(__file__).parents[2]
 # A finder before all others says that a library is not there: what a fresh interpreter sees without the extra.
@@ -71,7 +71,7 @@ def test_without_a_compiler_a_check_gives_the_same_table_and_says_that_it_is_slo
 
 def test_info_verify_and_plan_need_no_extra(store: Path) -> None:
     for command in ("info", "verify", "plan"):
-        done = run_without(set(EXTRAS) | {"torch"}, command, store)
+        done = run_without(set(doors.libraries()) | {"torch"}, command, store)
         assert (done.returncode, done.stderr) == (0, ""), command
 
 
@@ -87,6 +87,6 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
         "ko_speech_tools": "ko-speech-tools",
         "mecab_ko": "ko-speech-tools[g2p]",
     }
-    for library, extra in EXTRAS.items():
+    for library, extra in doors.libraries().items():
         brought = " ".join(extras[extra] + (extras["audio"] + extras["espeak"] if extra == "prepare" else []))
         assert packages.get(library, library.replace("markupsafe", "jinja2")) in brought

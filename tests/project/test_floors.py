@@ -31,7 +31,7 @@ ABOVE = {
     "errors": set(),
     "quantities": set(),
     "compiler": set(),
-    "acoustics": {"compiler"},
+    "acoustics": {"compiler", "doors"},
     "format": {"errors"},
     "loader": {"errors", "format", "pictures", "preprocess", "remote"},
 }

@@ -31,14 +31,14 @@ def changed(path: Path, old: str, new: str) -> None:
 
 
 def a_corpus(package: Path) -> str:
-    folder = package / "preprocess" / "corpora"
-    (package / "corpora" / "scratch.py").write_text(
+    folder = package / "corpora"
+    folder.joinpath("scratch.py").write_text(
         "from tts_prep.preprocess.corpora.corpus import Corpus\n"
         "from tts_prep.preprocess.corpora.source_utterance import SourceUtterance\n"
         "def read(root):\n    yield SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')\n"
         "CORPUS = Corpus('scratch', read, 'Make STORE of the scratch corpus at CORPUS.')\n"
     )
-    added(folder / "registry.py", '    "ljspeech",', '    "scratch",')
+    added(folder / "room.py", '    "vctk",', '    "scratch",')
     return (
         "from pathlib import Path; from tts_prep.preprocess import read_corpus\n"
         "rows, _ = read_corpus('scratch', Path('.')); assert [row.id for row in rows] == ['a']\n"
@@ -47,15 +47,14 @@ def a_corpus(package: Path) -> str:
 
 
 def a_frontend(package: Path) -> str:
-    folder = package / "preprocess" / "text" / "frontends"
-    folder.joinpath("scratch.py").write_text(
+    package.joinpath("languages", "scratch.py").write_text(
         "from tts_prep.preprocess.text.frontends.characters import CharactersFrontend\n"
         "class ScratchFrontend(CharactersFrontend):\n    '''Letters.'''\n"
     )
     added(
-        folder / "registry.py",
-        '    "espeak": ',
-        '    "scratch": FrontendEntry("tts_prep.preprocess.text.frontends.scratch", "ScratchFrontend", "letters"),',
+        package / "languages" / "room.py",
+        '            Row("mandarin-pinyin"',
+        '            Row("scratch", "tts_prep.languages.scratch:ScratchFrontend", "letters"),',
     )
     return "from tts_prep.preprocess import get_frontend; assert get_frontend('scratch').phoneticize('ab') == 'ab'"
 
@@ -131,13 +130,14 @@ def a_recipe(package: Path) -> str:
 
 
 def a_command(package: Path) -> str:
-    commands = package / "cli" / "commands"
-    commands.joinpath("scratch.py").write_text(
+    package.joinpath("checks", "scratch.py").write_text(
         "import click\n@click.command('scratch-word')\ndef scratch():\n    '''Print.'''\n    click.echo('word')\n"
     )
-    path = package / "cli" / "main.py"
-    added(path, "from tts_prep.cli.commands.symbols", "from tts_prep.cli.commands.scratch import scratch")
-    added(path, "    symbols,", "    scratch,")
+    changed(
+        package / "checks" / "room.py",
+        '(Row("check",',
+        '(Row("scratch-word", "tts_prep.checks.scratch:scratch", group=INSPECT), Row("check",',
+    )
     return "import sys; sys.argv = ['tts-prep', 'scratch-word', '--help']; from tts_prep.__main__ import main; main()"
 
 
@@ -155,9 +155,8 @@ def a_feature(package: Path) -> str:
         "        return FeatureValues({'scratch': np.zeros(utterance.n_frames, np.float32)})\n"
         "KIND = FeatureKind('scratch', 'zeros', lambda recipe, settings: ScratchFeature())\n"
     )
-    path = folder / "registry.py"
-    changed(path, "pitch_feature, second_mel, spectrogram\n", "pitch_feature, second_mel, spectrogram, scratch\n")
-    changed(path, "second_mel.KIND)", "second_mel.KIND, scratch.KIND)")
+    line = '            Row("scratch", f"{_FEATURES}.scratch:KIND"),'
+    added(package / "core.py", '            Row("energy", f"{_FEATURES}', line)
     return (
         "from tts_prep.preprocess import PRESETS, make_feature\n"
         "feature = make_feature('scratch', {}, PRESETS['parakeet'])\n"

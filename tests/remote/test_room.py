@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tts_prep.remote.room import CacheFullError, Room
+from tts_prep.remote.space import CacheFullError, Room
 
 STORE = Path(f"voice-{'0' * 16}")
 OLD, NEW = STORE / ("a" * 32) / "voice", STORE / ("b" * 32) / "voice"
@@ -141,7 +141,7 @@ def test_the_cost_of_a_download_does_not_grow_with_the_files_in_the_cache(
     room = Room(cache, 1000)
     reserve(room, cache, 10, "e" * 64)
     looked_at: list[str] = []
-    monkeypatch.setattr("tts_prep.remote.room._entries", lambda folder: looked_at.append(str(folder)) or [])
+    monkeypatch.setattr("tts_prep.remote.space._entries", lambda folder: looked_at.append(str(folder)) or [])
     for number in range(5):
         reserve(room, cache, 100, f"{number:064d}")
     assert looked_at == []

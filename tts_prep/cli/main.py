@@ -12,55 +12,29 @@ from typing import NoReturn
 
 import click
 
-from tts_prep import __version__
-from tts_prep.checks.command import check
+from tts_prep import __version__, doors
 from tts_prep.cli import interruption
-from tts_prep.cli.commands.add import add
-from tts_prep.cli.commands.corpora import corpus_command, registered_command
-from tts_prep.cli.commands.features import features
-from tts_prep.cli.commands.finish import finish
-from tts_prep.cli.commands.frontends import frontends, languages
-from tts_prep.cli.commands.info import info
-from tts_prep.cli.commands.phonemize import phonemize
-from tts_prep.cli.commands.presets import presets
-from tts_prep.cli.commands.reindex import reindex
-from tts_prep.cli.commands.remove import remove
-from tts_prep.cli.commands.symbols import symbols
-from tts_prep.cli.commands.verify import verify
+from tts_prep.cli.commands.corpora import corpus_command, registered_command, registered_corpus
 from tts_prep.cli.extras import missing_library
 from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.hints import command_hint, option_hint
-from tts_prep.demo.command import demo
+from tts_prep.core import EXPORT, INSPECT, LISTS, MAKE, VERIFY
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
-from tts_prep.export.command import export
-from tts_prep.pictures.command import plot
-from tts_prep.preprocess import plugins
 from tts_prep.preprocess.corpora.registry import CORPORA
-from tts_prep.remote.command import fetch
-from tts_prep.report.command import report
-from tts_prep.report.plan_command import plan
-from tts_prep.review.command import merge_decisions, review
 
 _DEBUG = "--debug"
-_GROUPS = {
-    "Make a store": (*CORPORA, "finish", "add", "remove", "fetch", "demo"),
-    "Inspect a store": ("info", "report", "review", "merge-decisions", "plot", "check", "plan"),
-    "Verify and repair a store": ("verify", "reindex"),
-    "Export a store": ("export",),
-    "Use a store's model": ("phonemize",),
-    "List values of options": ("presets", "features", "frontends", "languages", "symbols"),
-}
 
 
-class _BuiltIn(MutableMapping[str, click.Command]):
-    """The built-in commands by name; that of a corpus is made when it is taken."""
+class _Own(MutableMapping[str, click.Command]):
+    """The commands of this package by name. A command is imported, or made of its corpus, when it is taken."""
 
     def __init__(self) -> None:
         self._made: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
-        if name in CORPORA and name not in self._made:
-            self._made[name] = _completed(corpus_command(CORPORA[name]))
+        if name not in self._made:
+            row = doors.rows("commands").get(name)
+            self._made[name] = _completed(row.load() if row else corpus_command(CORPORA[name]))
         return self._made[name]
 
     def __setitem__(self, name: str, command: click.Command) -> None:
@@ -70,26 +44,32 @@ class _BuiltIn(MutableMapping[str, click.Command]):
         del self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**dict.fromkeys(CORPORA), **self._made})
+        return iter({**dict.fromkeys(CORPORA), **doors.rows("commands"), **self._made})
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
 class _Commands(click.Group):
-    """The built-in commands, and one per corpus reader of other packages."""
+    """The commands of this package and of others, and one per corpus."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *plugins.registered(plugins.CORPORA, self.commands)]
+        others = (name for door in ("corpora", "commands") for name in doors.others(door))
+        return [*super().list_commands(ctx), *(name for name in others if name not in self.commands)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in plugins.registered(plugins.CORPORA):
-            return _completed(registered_command(cmd_name))
+        if command is None and (row := doors.others("commands").get(cmd_name)):
+            return _completed(registered_command(row))
+        if command is None and cmd_name in doors.others("corpora"):
+            return _completed(registered_corpus(cmd_name))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        write_command_groups(ctx, formatter, self, _GROUPS)
+        groups: dict[str, list[str]] = {MAKE: list(CORPORA), INSPECT: [], VERIFY: [], EXPORT: [], LISTS: []}
+        for row in doors.rows("commands").values():
+            groups[row.group].append(row.name)
+        write_command_groups(ctx, formatter, self, groups)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -118,7 +98,7 @@ def _paragraphs(text: str | None) -> str:
 
 @click.group(
     cls=_Commands,
-    commands=_BuiltIn(),
+    commands=_Own(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
@@ -135,35 +115,7 @@ def cli() -> None:
     """
 
 
-for command in (
-    add,
-    info,
-    verify,
-    check,
-    reindex,
-    finish,
-    fetch,
-    remove,
-    plan,
-    report,
-    review,
-    merge_decisions,
-    phonemize,
-    plot,
-    presets,
-    symbols,
-    frontends,
-    features,
-    languages,
-    export,
-    demo,
-):
-    cli.add_command(_completed(command))
 cli.help = _paragraphs(cli.help)
-
-
-_STARTS_OVER = ("check", "export", "info", "plan", "plot", "report", "verify")
-"""The commands that keep no part of their work when they are interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -273,7 +225,8 @@ def _fail_interrupted(error: BaseException, arguments: Sequence[str]) -> NoRetur
     number = interruption.received or signal.SIGINT
     fault = interruption.later_fault(error)
     then = f", and then: {_fault_text(fault)}" if fault else ""
-    resume = "" if arguments and arguments[0] in _STARTS_OVER else " to resume"
+    row = doors.rows("commands").get(arguments[0] if arguments else "")
+    resume = " to resume" if row is None or row.group == MAKE else ""
     _fail(f"interrupted{then}; run the same command again{resume}", 128 + number, arguments)
 
 

@@ -17,13 +17,7 @@ from tts_prep.english.figures import cardinals, codes, decimals, labels, ordinal
 from tts_prep.english.quantities import measures, money
 from tts_prep.english.roman import roman
 from tts_prep.english.signs import arithmetic, around_the_clock, fractions, music, ranges, ratios
-from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
-
-
-def is_english(language: str) -> bool:
-    """Return whether a language code, such as ``en-us``, is one of English."""
-    return subtags(language)[0] == "en"
 
 
 def normalize_english(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from tts_prep.english import is_english, normalize_english
+from tts_prep.english import normalize_english
 from tts_prep.english.heteronyms import HETERONYMS, choose_pronunciations
 from tts_prep.english.heteronyms import VERSION as HETERONYMS_VERSION
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
@@ -21,6 +21,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
     join_symbols,
 )
+from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.tables import word_table
@@ -65,7 +66,7 @@ class ArpabetFrontend(VocabFrontend):
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        if not is_english(language):
+        if subtags(language)[0] != "en":
             raise ConfigurationError(
                 f"language: the frontend 'arpabet' supports English only, found {language!r}; try espeak"
             )
@@ -98,7 +99,7 @@ class ArpabetFrontend(VocabFrontend):
         Raises:
             TextError: the text is empty, has no words, or is not English.
         """
-        if language is not None and not is_english(language):
+        if language is not None and subtags(language)[0] != "en":
             raise TextError(f"the frontend 'arpabet' supports English only, the text is in {language!r}")
         symbols: list[str] = []
         spoken = False

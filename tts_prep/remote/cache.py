@@ -32,8 +32,8 @@ from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.arriving import Patience, Stopped
 from tts_prep.remote.placing import is_at, placing
-from tts_prep.remote.room import CURRENT, PARTIAL, CacheFullError, Room
 from tts_prep.remote.server import THREADS, Server, has_answered, write_all
+from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, Room
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512

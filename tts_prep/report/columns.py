@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.checks.catalogue import MEASURES, in_sentence
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.index_columns import NAMES
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import plugins
 from tts_prep.preprocess.features.columns import COLUMNS, FeatureArrays, FeatureColumn
 from tts_prep.preprocess.features.pitch_units import hertz
 from tts_prep.quantities import number_text
@@ -102,12 +102,12 @@ def _features(dataset: UtteranceDataset) -> Iterator[NumberColumn]:
 def _columns(dataset: UtteranceDataset) -> Iterator[FeatureColumn]:
     """Yield the columns of built-in features, and of those of other packages that have added arrays to the store."""
     yield from COLUMNS
-    if plugins.registered(plugins.FEATURES) and any(spec.added for spec in dataset.arrays.values()):
+    if doors.others("features") and any(spec.added for spec in dataset.arrays.values()):
         # Packages of features need the libraries that make stores; a report without them shows built-in features.
         with contextlib.suppress(ImportError):
-            from tts_prep.preprocess.features.registry import FEATURES, all_features
+            from tts_prep.preprocess.features.registry import all_features
 
-            others = (kind for kind in all_features() if kind.name not in FEATURES)
+            others = (kind for kind in all_features() if kind.name not in doors.rows("features"))
             yield from (column for kind in others for column in kind.columns)
 
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from tts_prep.doors import import_named
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.models.function import LoadedModel, Missing, ModelFunction
 from tts_prep.preprocess import ArraySpec
-from tts_prep.preprocess.plugins import import_named
 
 OWN = ArraySpec("codes", "float32", (), "own")
 PAIR = ArraySpec("codes", "float32", (2,), "utterance")

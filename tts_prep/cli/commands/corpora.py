@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.grouped_help import GroupedCommand
 from tts_prep.cli.options import PATH, WRITTEN_STORE, click_option, corpus_options
 from tts_prep.cli.verbosity import verbosity_options
+from tts_prep.doors import Row
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.registry import get_corpus
@@ -56,7 +58,7 @@ def _arguments(corpus: Corpus) -> list[click.Parameter]:
     ]
 
 
-def registered_command(name: str) -> click.Command:
+def registered_corpus(name: str) -> click.Command:
     """Return the command of another package's corpus.
 
     If its package cannot be loaded, the command says so when it runs, and other commands work.
@@ -65,6 +67,19 @@ def registered_command(name: str) -> click.Command:
         return corpus_command(get_corpus(name))
     except ConfigurationError as error:
         return _broken_command(name, error)
+
+
+def registered_command(row: Row) -> click.Command:
+    """Return the command of another package; if it cannot be loaded, it says so when it runs."""
+    try:
+        command: click.Command = doors.load("commands", row, "command", _is_command, "a command of click")
+    except ConfigurationError as error:
+        return _broken_command(row.name, error)
+    return command
+
+
+def _is_command(found: object) -> bool:
+    return isinstance(found, click.Command)
 
 
 def _broken_command(name: str, error: ConfigurationError) -> click.Command:

@@ -17,12 +17,13 @@ def features(names: tuple[str, ...]) -> None:
       tts-prep features
       tts-prep features my_codec:Tokens
     """
+    from tts_prep import doors
     from tts_prep.errors import one_line
-    from tts_prep.preprocess.features.registry import all_features, get_feature, third_party_features
+    from tts_prep.preprocess.features.registry import all_features, get_feature
 
-    others = third_party_features()
+    others = doors.others("features")
     for kind in [get_feature(name) for name in names] or all_features():
-        of = f" ({others[kind.name].value})" if kind.name in others else ""
+        of = f" ({others[kind.name].place})" if kind.name in others else ""
         click.echo(one_line(f"{kind.name:<14}{kind.help}{of}"))
         for name, default, text in kind.explained():
             shown = f"{text} [{default}]" if default else text

@@ -13,12 +13,10 @@ def frontends() -> None:
     Example:
       tts-prep frontends
     """
-    from tts_prep.preprocess.text.frontends.registry import FRONTENDS, third_party_frontends
+    from tts_prep import doors
 
-    for name, entry in FRONTENDS.items():
-        click.echo(f"{name:<18}{entry.description}")
-    for name, point in third_party_frontends().items():
-        click.echo(f"{name:<18}{point.value}")
+    for row in (*doors.rows("frontends").values(), *doors.others("frontends").values()):
+        click.echo(f"{row.name:<18}{row.about or row.place}")
 
 
 @click.command()

@@ -26,7 +26,7 @@ class TextConfig:
     """The settings of the text frontend.
 
     Attributes:
-        frontend: a name in `tts_prep.preprocess.text.FRONTENDS`, or several by language; None selects by language.
+        frontend: one of those of 'tts-prep frontends', or several by language; None selects by language.
         language: the language, in the frontend's terms; a corpus can set another language per utterance.
         normalize: normalize texts that the corpus does not mark as normalized.
         symbols: the name of a table, the symbols themselves in the order of ids, or the table of a voice; None uses the

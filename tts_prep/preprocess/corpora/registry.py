@@ -2,77 +2,38 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess import plugins
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader, corpus_of
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
-_MODULES: Final = (
-    "ljspeech",
-    "vctk",
-    "librispeech",
-    "libritts",
-    "baker",
-    "aishell3",
-    "jsut",
-    "kss",
-    "css10",
-    "arctic",
-    "jvs",
-    "mailabs",
-    "mls",
-    "fleurs",
-    "hifitts",
-    "gigaspeech",
-    "esd",
-    "openslr",
-    "folder",
-    "recordings",
-    "filelist",
-    "kaldi",
-    "manifest",
-)
-"""The modules of the built-in corpora, each with a record `CORPUS` of its name, in the order of the help."""
-
-
-class _BuiltIn(Mapping[str, Corpus]):
-    """The built-in corpora by name, that of their modules. A module is imported when its corpus is taken."""
+class _Corpora(Mapping[str, Corpus]):
+    """The corpora of this package by name, in the order of the help. A corpus is imported when it is taken."""
 
     def __getitem__(self, name: str) -> Corpus:
-        if name not in _MODULES:
-            raise KeyError(name)
-        package = __package__ if name == "ljspeech" else "tts_prep.corpora"
-        corpus: Corpus = importlib.import_module(f"{package}.{name}").CORPUS
+        corpus: Corpus = doors.rows("corpora")[name].load()
         return corpus
 
     def __contains__(self, name: object) -> bool:
-        return name in _MODULES
+        return name in doors.rows("corpora")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(doors.rows("corpora"))
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(doors.rows("corpora"))
 
 
-CORPORA: Final[Mapping[str, Corpus]] = _BuiltIn()
-"""The built-in corpora by name."""
-
-
-def third_party_corpora() -> Mapping[str, EntryPoint]:
-    """Return the entry points of corpora of other packages by name; built-in names cannot be overridden."""
-    return plugins.registered(plugins.CORPORA, CORPORA)
+CORPORA: Final[Mapping[str, Corpus]] = _Corpora()
+"""The corpora of this package by name."""
 
 
 def get_corpus(name: str) -> Corpus:
@@ -83,19 +44,19 @@ def get_corpus(name: str) -> Corpus:
     """
     if name in CORPORA:
         return CORPORA[name]
-    others = third_party_corpora()
+    others = doors.others("corpora")
     if name not in others:
         raise ConfigurationError(
             f"corpus: expected one of {', '.join((*CORPORA, *others))}, found {name!r}; give a function of your own by "
             "--reader MODULE:FUNCTION"
         )
-    found = plugins.load(others[name], "corpus: the reader", _is_corpus, "a Corpus or a function")
+    found = doors.load("corpora", others[name], "corpus: the reader", _is_corpus, "a Corpus or a function")
     return replace(corpus_of(name, found), name=name)
 
 
 def all_corpora() -> list[Corpus]:
     """Return the built-in corpora, and those of other packages that can be loaded."""
-    others = map(_loadable, third_party_corpora())
+    others = map(_loadable, doors.others("corpora"))
     return [*CORPORA.values(), *(corpus for corpus in others if corpus)]
 
 
@@ -116,7 +77,7 @@ def import_reader(path: str) -> Corpus | Reader:
     module, colon, name = path.partition(":")
     if not (module and colon and name):
         raise ConfigurationError(f"reader: expected MODULE:FUNCTION, such as my_package:read_mine, found {path!r}")
-    found = plugins.import_named(path, "reader")
+    found = doors.import_named(path, "reader")
     if not _is_corpus(found):
         raise ConfigurationError(f"reader: {path!r} is not a function")
     return found  # type: ignore[no-any-return]

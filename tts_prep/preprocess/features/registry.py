@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.models.options import is_model
-from tts_prep.preprocess import plugins
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features import durations_feature, energy, pitch_feature, second_mel, spectrogram
+from tts_prep.preprocess.features import second_mel
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
-FEATURES: Final[Mapping[str, FeatureKind]] = {
-    kind.name: kind
-    for kind in (pitch_feature.KIND, energy.KIND, durations_feature.KIND, spectrogram.KIND, second_mel.KIND)
-}
-"""The built-in features by name."""
-
-
-def third_party_features() -> Mapping[str, EntryPoint]:
-    """Return the entry points of features of other packages by name; built-in names cannot be overridden."""
-    return plugins.registered(plugins.FEATURES, FEATURES)
+def built_in_features() -> Iterator[FeatureKind]:
+    """Yield the features of this package."""
+    for row in doors.rows("features").values():
+        yield row.load()
 
 
 def get_feature(name: str) -> FeatureKind:
@@ -39,23 +31,25 @@ def get_feature(name: str) -> FeatureKind:
     Raises:
         ConfigurationError: there is none of this name, or its package cannot be loaded.
     """
-    if name in FEATURES:
-        return FEATURES[name]
+    own = doors.rows("features")
+    if name in own:
+        kind: FeatureKind = own[name].load()
+        return kind
     if ":" in name:
         return _of_module(name)
-    others = third_party_features()
+    others = doors.others("features")
     if name not in others:
-        known = ", ".join([*FEATURES, *others])
-        meant = next((kind.name for kind in FEATURES.values() if name.lower() in kind.other_names), None)
+        known = ", ".join([*own, *others])
+        meant = next((kind.name for kind in built_in_features() if name.lower() in kind.other_names), None)
         hint = f"; did you mean {meant!r}?" if meant else "; settings follow a colon" if "=" in name else ""
         raise ConfigurationError(f"feature: expected one of {known}, found {name!r}{hint}")
-    found = plugins.load(others[name], "feature:", _is_feature, "a FeatureKind or a function")
+    found = doors.load("features", others[name], "feature:", _is_feature, "a FeatureKind or a function")
     return replace(kind_of(name, found), name=name)
 
 
 def _of_module(path: str) -> FeatureKind:
     """Return the record of a model or a feature that a user names as ``MODULE:NAME``."""
-    found = plugins.import_named(path, "feature")
+    found = doors.import_named(path, "feature")
     if not isinstance(found, FeatureKind) and not is_model(found):
         raise ConfigurationError(f"feature: {path!r}: expected a class with the method __call__, or a FeatureKind")
     return kind_of(path, found)
@@ -66,15 +60,15 @@ def recorded_feature(spec: ArraySpec) -> tuple[str, dict[str, str]] | None:
     preset = spec.settings.get("preset")
     if isinstance(preset, str) and spec.name == second_mel.array_name(preset):
         return second_mel.NAME, {"preset": preset}
-    if spec.name not in FEATURES:
+    if spec.name not in doors.rows("features"):
         return None
     return spec.name, {key: str(value) for key, value in spec.settings.items()}
 
 
 def all_features() -> list[FeatureKind]:
     """Return the built-in features, and those of other packages that can be loaded."""
-    others = map(_loadable, third_party_features())
-    return [*FEATURES.values(), *(kind for kind in others if kind)]
+    others = map(_loadable, doors.others("features"))
+    return [*built_in_features(), *(kind for kind in others if kind)]
 
 
 def _loadable(name: str) -> FeatureKind | None:
@@ -97,7 +91,7 @@ def parse_feature(text: str) -> tuple[str, dict[str, str]]:
     """
     name, _, rest = text.partition(":")
     first, _, others = rest.partition(":")
-    if first.isidentifier() and name not in FEATURES and name not in third_party_features():
+    if first.isidentifier() and name not in doors.rows("features") and name not in doors.others("features"):
         name, rest = f"{name}:{first}", others
     settings: dict[str, str] = {}
     for setting in filter(None, rest.split(",")):
@@ -120,7 +114,7 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
         [('energy', 'frame')]
 
     Args:
-        name: one of `FEATURES`, or the name of an entry point in the group `tts_prep.features`, a `FeatureKind`.
+        name: one of those of 'tts-prep features': of this package, or an entry point of the group `tts_prep.features`.
         settings: values as strings, by name.
         recipe: the mel settings.
         alignments: the path of alignments, for ``durations``. Without, `tts_prep.preprocess.add_durations` makes them.
@@ -132,12 +126,12 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
     if kind.trained and alignments is None:
         return kind.trained.make(recipe, configured(name, kind.trained.settings, settings))
     path = (alignments,) if kind.reads == "alignments" else ()
-    if name in FEATURES:
+    if name in doors.rows("features"):
         return kind.make(recipe, kind.configured(settings), *path)
     try:
         return kind.make(recipe, kind.configured(settings), *path)
     except (AttributeError, TypeError) as error:
-        where = third_party_features()[name].value
+        where = doors.others("features")[name].place
         raise ConfigurationError(f"feature: {name!r} of {where} cannot be created ({error})") from error
 
 

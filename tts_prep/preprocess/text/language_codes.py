@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
+from tts_prep import doors
 from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.typography import without_controls
 
 _COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 """Codes of countries that are written for languages, and are the code of none."""
@@ -29,6 +33,20 @@ def subtags(language: str) -> list[str]:
     """Return the parts of a language code in lower case: ``pt_BR`` is ``["pt", "br"]``, and ``JP`` is ``["ja"]``."""
     first, *others = language.lower().replace("_", "-").split("-")
     return [_COUNTRIES.get(first, first), *others]
+
+
+@cache
+def rules_of(language: str) -> Callable[[str], str] | None:
+    """Return the function that expands numbers, abbreviations and signs of a language; None if there is none."""
+    row = doors.row("languages", subtags(language)[0])
+    rules: Callable[[str], str] | None = doors.load("languages", row) if row else None
+    return rules
+
+
+def normalize(text: str, language: str) -> str:
+    """Expand a text by the rules of its language; without rules, only control characters are removed."""
+    rules = rules_of(language)
+    return rules(text) if rules else without_controls(text)
 
 
 def espeak_lacks(language: str) -> str:

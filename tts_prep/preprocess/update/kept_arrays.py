@@ -32,7 +32,7 @@ from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.add.add_columns import index_array_file
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.features.registry import FEATURES, make_feature, recorded_feature
+from tts_prep.preprocess.features.registry import get_feature, make_feature, recorded_feature
 from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.plan.shard_plans import OldRow
@@ -84,7 +84,7 @@ def recorded_features(manifest: Manifest, config: Configuration, given: Collecti
     has_same_ids = manifest.configuration["text"] == config.as_dict()["text"]
     for name, spec in manifest.specs.items():
         recorded = recorded_feature(spec)
-        if recorded is None or name in given or (FEATURES[recorded[0]].trained and not has_same_ids):
+        if recorded is None or name in given or (get_feature(recorded[0]).trained and not has_same_ids):
             continue
         # A feature that needs more than the corpus, or that another version computes, is not made again.
         with contextlib.suppress(TtsPrepError):

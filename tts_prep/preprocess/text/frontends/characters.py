@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tts_prep.english import is_english, normalize_english
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, UNSPOKEN_CHARACTERS, Symbols, VocabFrontend
+from tts_prep.preprocess.text.language_codes import normalize
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -46,7 +46,7 @@ class CharactersFrontend(VocabFrontend):
 
     def normalize(self, text: str, language: str | None = None) -> str:
         """Expand numbers, abbreviations and signs of English texts; other texts are unchanged."""
-        return normalize_english(text) if is_english(language or self.language) else without_controls(text)
+        return normalize(text, language or self.language)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text with characters of the table, or similar ones.

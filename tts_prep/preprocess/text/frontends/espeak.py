@@ -16,7 +16,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tts_prep.english import is_english, normalize_english
 from tts_prep.errors import ConfigurationError, TextError, WriteError
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 from tts_prep.preprocess.text.frontends.frontend import (
@@ -29,7 +28,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.language_codes import MINUS, subtags, with_minus_words
+from tts_prep.preprocess.text.language_codes import MINUS, normalize, rules_of, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
@@ -92,7 +91,7 @@ class EspeakFrontend(VocabFrontend):
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        table = get_table("styletts2" if is_english(language) else "espeak")
+        table = get_table("styletts2" if subtags(language)[0] == "en" else "espeak")
         super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
         self.language = language
         self._voices: dict[str, _Voice] = {}
@@ -111,9 +110,7 @@ class EspeakFrontend(VocabFrontend):
         In other languages espeak-ng reads them; only a minus that it would drop is expanded.
         """
         language = language or self.language
-        if is_english(language):
-            return normalize_english(text)
-        return with_minus_words(without_controls(text), language)
+        return with_minus_words(normalize(text, language), language)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
         """Return IPA phonemes with punctuation.
@@ -176,7 +173,7 @@ class EspeakFrontend(VocabFrontend):
             for character in sorted(set(text) - _PLAIN):
                 if self._is_left_out(character, language):
                     yield from [(UNSPOKEN_CHARACTERS, character)] * text.count(character)
-        signs = () if is_english(language) else MINUS.findall(text)
+        signs = () if rules_of(language) else MINUS.findall(text)
         if signs and self._is_left_out("-", language):
             yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
 

@@ -2,84 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
-from tts_prep.languages.by_language import ByLanguageFrontend
-from tts_prep.preprocess import plugins
+from tts_prep.preprocess.text.frontends.by_language import ByLanguageFrontend
 from tts_prep.preprocess.text.frontends.frontend import Frontend, Symbols, check_choice
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import AUTO, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-
-@dataclass(frozen=True)
-class FrontendEntry:
-    """A built-in frontend: its module, its class or function, and a description."""
-
-    module: str
-    name: str
-    description: str
-
-
-FRONTENDS: Final[Mapping[str, FrontendEntry]] = {
-    "espeak": FrontendEntry(
-        "tts_prep.preprocess.text.frontends.espeak", "EspeakFrontend", "IPA by espeak-ng, in over 100 languages"
-    ),
-    "arpabet": FrontendEntry(
-        "tts_prep.english.arpabet", "ArpabetFrontend", "ARPAbet with stress by the CMU dictionary; English"
-    ),
-    "characters": FrontendEntry(
-        "tts_prep.preprocess.text.frontends.characters", "CharactersFrontend", "the letters of the text"
-    ),
-    "phonemes": FrontendEntry(
-        "tts_prep.preprocess.text.frontends.phonemes", "PhonemesFrontend", "texts that are already phonemes"
-    ),
-    NO_PHONEMES: FrontendEntry(
-        "tts_prep.preprocess.text.frontends.none", "NoFrontend", "no phonemes, for recordings without texts"
-    ),
-    "mandarin": FrontendEntry(
-        "tts_prep.languages.chinese.frontend", "MandarinFrontend", "Mandarin: initials and finals with tone"
-    ),
-    "mandarin-pinyin": FrontendEntry(
-        "tts_prep.languages.chinese.frontend", "mandarin_pinyin", "Mandarin: pinyin with tone"
-    ),
-    "mandarin-ipa": FrontendEntry(
-        "tts_prep.languages.chinese.frontend", "mandarin_ipa", "Mandarin: IPA with arrows for tones"
-    ),
-    "japanese": FrontendEntry("tts_prep.languages.japanese", "JapaneseFrontend", "Japanese: phones by Open JTalk"),
-    "japanese-prosody": FrontendEntry(
-        "tts_prep.languages.japanese", "japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"
-    ),
-    "korean": FrontendEntry(
-        "tts_prep.languages.korean.frontend", "KoreanFrontend", "Korean: jamo as they are pronounced"
-    ),
-}
-"""The built-in frontends by name."""
-
 ANY_LANGUAGE: Final = "espeak"
 """The default frontend of languages without another default."""
-
-DEFAULT_FRONTENDS: Final[Mapping[str, str]] = {"zh": "mandarin", "cmn": "mandarin", "ja": "japanese", "ko": "korean"}
-"""The default frontends of languages that espeak-ng does not support well."""
 
 
 def default_frontend(language: str) -> str:
     """Return the name of the default frontend of a language."""
     code, *more = subtags(language)
-    return ANY_LANGUAGE if {"hk", "latn"}.intersection(more) else DEFAULT_FRONTENDS.get(code, ANY_LANGUAGE)
-
-
-def third_party_frontends() -> Mapping[str, EntryPoint]:
-    """Return the entry points of other packages' frontends by name, except names of built-in frontends."""
-    return plugins.registered(plugins.FRONTENDS, FRONTENDS)
+    if {"hk", "latn"}.intersection(more):
+        return ANY_LANGUAGE
+    return next((row.name for row in doors.rows("frontends").values() if code in row.keys), ANY_LANGUAGE)
 
 
 def get_frontend(
@@ -103,7 +46,7 @@ def get_frontend(
         'why not?'
 
     Args:
-        name: one of `FRONTENDS` or of other packages' frontends; None uses the default of the language. For a corpus of
+        name: one of those of 'tts-prep frontends'; None uses the default of the language. For a corpus of
             several languages, a list such as ``"espeak,zh=mandarin-ipa,ja=japanese"``: each frontend is used for the
             language before it, the one without a language for all others; they share one table.
         language: the language of texts without a language; None uses the frontend's default.
@@ -154,11 +97,9 @@ def _by_language(
 
 
 def _find(name: str) -> Callable[..., Frontend]:
-    if name in FRONTENDS:
-        entry = FRONTENDS[name]
-        found: Callable[..., Frontend] = getattr(importlib.import_module(entry.module), entry.name)
-        return found
-    others = third_party_frontends()
-    check_choice("frontend", name, (*FRONTENDS, *others))
-    made: Callable[..., Frontend] = plugins.load(others[name], "frontend:", expected="a class or function")
+    rows = doors.rows("frontends")
+    if name not in rows:
+        rows = {**rows, **doors.others("frontends")}
+        check_choice("frontend", name, tuple(rows))
+    made: Callable[..., Frontend] = doors.load("frontends", rows[name], "frontend:", expected="a class or function")
     return made

@@ -1,0 +1,10 @@
+"""Durations of phonemes from a model of phones that is trained on the store itself."""
+
+from typing import Final
+
+from tts_prep.doors import Room
+
+ROOM: Final = Room(
+    "Durations of phonemes from a model of phones that is trained on the store itself.",
+    needs=("acoustics",),
+)

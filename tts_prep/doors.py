@@ -1,0 +1,173 @@
+"""Doors: the kinds of things that can be brought, and one table of what is there.
+
+A *row* names a thing, such as a corpus, by ``module:object``; the module is imported when the thing is used. The rows
+of the core are in `tts_prep.core`. A *room* is a folder of this package with a module ``room``, whose record `ROOM`
+has its rows: the core does not name it, and works without it. Another package brings rows in the same form, as entry
+points of the group ``tts_prep.DOOR``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+from tts_prep.errors import ConfigurationError, described, one_line
+
+DOORS: Final[Mapping[str, str]] = {
+    "commands": "a command of click",
+    "corpora": "a corpus: its record, or a reader",
+    "languages": "a function that expands numbers and signs of a language's texts",
+    "frontends": "a class or function that makes phonemes of texts",
+    "features": "a feature of utterances: its record, or a function",
+}
+"""What the rows of each door name."""
+
+ANY: Final = "*"
+"""The name of a row for the names that no other row has, such as the schemes of URLs."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A thing that is brought.
+
+    Attributes:
+        name: its name, as users type it.
+        place: ``module:object``.
+        about: what it is, in a line.
+        group: the title above it in lists.
+        keys: what it is chosen by besides its name, such as languages.
+        is_foreign: whether another package brings it.
+    """
+
+    name: str
+    place: str
+    about: str = ""
+    group: str = ""
+    keys: tuple[str, ...] = ()
+    is_foreign: bool = False
+
+    def load(self) -> Any:
+        """Import the module, and return the object."""
+        module, _, name = self.place.partition(":")
+        return attrgetter(name)(importlib.import_module(module))
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a folder of this package brings.
+
+    Attributes:
+        about: what it is, in a line.
+        rows: rows by door.
+        needs: the rooms that it imports.
+        libraries: the extra that installs each library, by the library's import name.
+    """
+
+    about: str
+    rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=1)
+def rooms() -> Mapping[str, Room]:
+    """Return the core, whose name is ``core``, and the rooms that are there, by name."""
+    with os.scandir(Path(__file__).parent) as folders:
+        names = sorted(entry.name for entry in folders if (Path(entry) / "room.py").is_file())
+    found = {name: importlib.import_module(f"{__package__}.{name}.room").ROOM for name in names}
+    return {"core": importlib.import_module(f"{__package__}.core").ROOM, **found}
+
+
+@cache
+def rows(door: str) -> Mapping[str, Row]:
+    """Return the rows of a door by name: those of the core, then those of the rooms."""
+    assert door in DOORS, door
+    return {row.name: row for room in rooms().values() for row in room.rows.get(door, ())}
+
+
+def others(door: str) -> Mapping[str, Row]:
+    """Return the rows that other packages bring by entry points, sorted by name; no name of `rows` is replaced."""
+    # Imported here, because a run with built-in components alone does without.
+    from importlib.metadata import entry_points
+
+    own = rows(door)
+    points = sorted(entry_points(group=f"{__package__}.{door}"), key=lambda point: (point.name, point.value))
+    return {point.name: Row(point.name, point.value, is_foreign=True) for point in points if point.name not in own}
+
+
+def row(door: str, name: str) -> Row | None:
+    """Return the row of a name, or the one for all other names; None if there is none."""
+    own = rows(door)
+    return own.get(name) or others(door).get(name) or own.get(ANY)
+
+
+def load(
+    door: str, found: Row, what: str = "", is_valid: Callable[[Any], bool] = callable, expected: str = "a function"
+) -> Any:
+    """Import what a row names.
+
+    Args:
+        what: the kind of the thing, the first words of error messages.
+        is_valid: whether an object can be such a thing.
+        expected: what such an object is, for error messages.
+
+    Raises:
+        ConfigurationError: two packages bring the name, its package cannot be imported, or the object is invalid.
+    """
+    if not found.is_foreign:
+        return found.load()
+    where = f"{what or door} {found.name!r}"
+    if len(same := _places(door, found.name)) > 1:
+        raise ConfigurationError(
+            f"{where} is registered more than once, as {' and '.join(same)}; uninstall all but one"
+        )
+    try:
+        thing = found.load()
+    except Exception as error:
+        raise ConfigurationError(f"{where} of {found.place} cannot be loaded ({error})") from error
+    if not is_valid(thing):
+        raise ConfigurationError(
+            f"{where} of {found.place}: expected {expected}, found an object of type {type(thing).__name__}"
+        )
+    return thing
+
+
+def _places(door: str, name: str) -> list[str]:
+    from importlib.metadata import entry_points
+
+    return sorted({point.value for point in entry_points(group=f"{__package__}.{door}") if point.name == name})
+
+
+@lru_cache(maxsize=1)
+def libraries() -> Mapping[str, str]:
+    """Return the extra that installs each library, by the library's import name."""
+    return {library: extra for room in rooms().values() for library, extra in room.libraries.items()}
+
+
+def import_named(path: str, what: str) -> Any:
+    """Return the object that a user names as ``MODULE:NAME``; the working folder is searched too.
+
+    Args:
+        what: the option, the first word of error messages.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    module, _, name = path.partition(":")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        # The last one, so that no file of the working folder replaces a module of Python or of a library.
+        sys.path.append(folder)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"{what}: {path!r} cannot be loaded ({error})") from error
+    except (Exception, SystemExit) as error:  # what the module does while it is imported
+        raise ConfigurationError(one_line(f"{what}: {path!r} cannot be loaded ({described(error)})")) from error

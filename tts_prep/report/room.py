@@ -1,0 +1,22 @@
+"""An HTML page about a store, and the cost of batches."""
+
+from typing import Final
+
+from tts_prep.core import INSPECT
+from tts_prep.doors import Room, Row
+
+ROOM: Final = Room(
+    "An HTML page about a store, and the cost of batches.",
+    {
+        "commands": (
+            Row("report", "tts_prep.report.command:report", group=INSPECT),
+            Row("plan", "tts_prep.report.plan_command:plan", group=INSPECT),
+        ),
+    },
+    needs=(
+        "acoustics",
+        "checks",
+        "pictures",
+    ),
+    libraries={"jinja2": "report", "markupsafe": "report"},
+)
