@@ -14,15 +14,11 @@ from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import espeak_lacks
-from tts_prep.preprocess.text.scripts import arpabet_phones, language_of_texts
+from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.quantities import values_text
 
-_PHONETIC = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
-"""Symbols of the International Phonetic Alphabet that no common orthography has."""
-
-TEXT_FRONTENDS = ("espeak", "arpabet", "characters")
-"""Frontends that read texts of several languages."""
 _MAX_TEXTS = 200
 
 
@@ -77,47 +73,55 @@ def report_low_rate(
         yield item
 
 
-def report_phonetic_texts(
+def report_kinds_of_texts(
     items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None]
 ) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus, and report if the frontend expects texts and gets phonemes, or the reverse."""
+    """Yield the rows of a corpus, and report if most texts are of a kind that the frontend takes for another one."""
     frontend = text.frontend_name
-    n_texts = n_phonetic = n_arpabet = 0
+    found = dict.fromkeys(TEXT_KINDS, 0)
+    first: list[str] = []
     for item in items:
-        if isinstance(item, SourceUtterance) and n_texts < _MAX_TEXTS:
-            n_texts += 1
-            n_phonetic += bool(_PHONETIC.intersection(item.text))
-            n_arpabet += bool(arpabet_phones(item.text))
+        if isinstance(item, SourceUtterance) and len(first) < _MAX_TEXTS:
+            first.append(item.text)
+            for kind in TEXT_KINDS:
+                found[kind] += bool(kind.is_of(item.text))
         yield item
-    if frontend in TEXT_FRONTENDS and 2 * n_phonetic > n_texts:
-        report(
-            f"note: most texts look like phonemes (IPA); {frontend} takes them for texts, --frontend phonemes does not"
-        )
-    if frontend in TEXT_FRONTENDS and 2 * n_arpabet > n_texts:
-        report(
-            f"note: most texts look like ARPAbet; {frontend} takes them for texts, --frontend phonemes --symbols "
-            "parakeet does not"
-        )
-    if frontend == "phonemes" and text.symbols is None and n_texts and not n_phonetic + n_arpabet:
+    if frontend == NO_PHONEMES:
+        return
+    for kind, count in found.items():
+        if 2 * count > len(first) and not kind.is_read(frontend, text.language):
+            report(f"note: most texts look like {kind.name}; {frontend} takes them for texts, {kind.instead}")
+    phonetic = [count for kind, count in found.items() if kind.read_by == "phonemes"]
+    if frontend == "phonemes" and text.symbols is None and first and not any(phonetic):
         report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
 
 
-def refuse_foreign_texts(
-    items: Iterator[SourceUtterance | Failure], text: TextConfig
+def report_foreign_texts(
+    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None], *, is_given: bool
 ) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus whose language nobody has given.
+    """Yield the rows of a corpus, and report if most of the first texts seem to be in another language.
+
+    Texts that name their own language are left out.
+
+    Args:
+        is_given: somebody has given the language, so that it is right, or a mistake to be named.
 
     Raises:
-        ConfigurationError: most of the first texts without a language of their own seem to be in another one.
+        ConfigurationError: nobody has, and it seems to be another one.
     """
     first: list[str] = []
 
     def check() -> None:
-        if found := language_of_texts(first, text.language):
-            raise ConfigurationError(
-                f"language: the texts seem to be in '{found}', such as {first[0][:60]!r}, and would be read in "
-                f"{text.language!r}; give --language {found}, or --language {text.language} if it is right"
-            )
+        if not (found := language_of_texts(first, text.language)):
+            return
+        seems = f"the texts seem to be in {found!r}, such as {first[0][:60]!r}, and"
+        if is_given:
+            report(f"note: {seems} are read in {text.language!r}; --language {found} reads them in that")
+            return
+        raise ConfigurationError(
+            f"language: {seems} would be read in {text.language!r}; give --language {found}, or "
+            f"--language {text.language} if it is right"
+        )
 
     for item in items:
         if isinstance(item, SourceUtterance) and not item.language and len(first) < _MAX_TEXTS:

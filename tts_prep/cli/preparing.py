@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from tts_prep import doors
 from tts_prep.cli.features import ParsedFeatures, align, parse_features
 from tts_prep.cli.first_lines import (
-    TEXT_FRONTENDS,
     notes,
-    refuse_foreign_texts,
+    report_foreign_texts,
+    report_kinds_of_texts,
     report_low_rate,
-    report_phonetic_texts,
     settings_text,
     with_first_lines,
 )
@@ -42,6 +42,7 @@ from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.prepare import Derived, Result, available_jobs, prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
 from tts_prep.quantities import bytes_text, count_text, duration_text
@@ -225,9 +226,10 @@ def _watched(
     """
     config = settings.config
     items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, report)
-    items = report_phonetic_texts(items, config.text, report)
-    if config.text.frontend_name in TEXT_FRONTENDS and not settings.language_is_given:
-        items = refuse_foreign_texts(items, config.text)
+    items = report_kinds_of_texts(items, config.text, report)
+    frontend = config.text.frontend_name
+    if frontend in doors.rows("frontends") and frontend not in (NO_PHONEMES, "phonemes"):
+        items = report_foreign_texts(items, config.text, report, is_given=settings.language_is_given)
     return items
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -16,7 +17,7 @@ from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUttera
 from tts_prep.preprocess.option import Option
 from tts_prep.quantities import count_text
 
-SPEAKERS: Final = ("last", "first", "none")
+SPEAKERS: Final = ("last", "first", "none", *"123456789")
 """Values of the option ``speakers``."""
 
 # Folders that say what is in them, not who speaks.
@@ -32,8 +33,9 @@ def read_folder(
     JSON can have the speaker, the language and further columns.
 
     Args:
-        speakers: the folder that names the speaker: the ``"last"`` or ``"first"`` of the path, or ``"none"``. Folders
-            such as ``wavs`` are skipped. If all recordings are of one such speaker, or have none, it is ``"0"``.
+        speakers: the folder that names the speaker: the ``"last"`` or ``"first"`` of the path, its number in the path
+            (``"2"``), or ``"none"``. Folders such as ``wavs`` are skipped. If all recordings are of one such speaker,
+            or have none, it is ``"0"``.
         texts: whether a recording without a text fails.
         report: called with one line about the speakers.
 
@@ -76,17 +78,31 @@ def _text(root: Path, name: str, file: str, texts: bool, numeric: dict[str, bool
 def _speakers(names: Sequence[str], which: str, report: Callable[[str], None]) -> dict[str, str]:
     """Return the speaker of each recording; an anonymous one if all are of one folder."""
     spoken_by = {name: _speaker(name, which) for name in names}
-    if len(set(spoken_by.values())) == 1:
-        return dict.fromkeys(names, ANONYMOUS)
-    report(f"speakers: {count_text(len(set(spoken_by.values())), 'folder')}, the {which} of each path")
-    return spoken_by
+    if len(set(spoken_by.values())) > 1:
+        place = f"folder {which}" if which.isdigit() else f"the {which}"
+        report(f"speakers: {count_text(len(set(spoken_by.values())), 'folder')}, {place} of each path")
+        return spoken_by
+    if which != "none":
+        levels = enumerate(zip_longest(*map(_folders, names), fillvalue=""), 1)
+        varying = [(number, sorted({*found} - {""})) for number, found in levels if len({*found}) > 1]
+        if varying:
+            number, found = varying[0]
+            report(
+                f"note: one speaker, since the {which} folder is {spoken_by[names[0]]!r} in every path; folder "
+                f"{number} has {count_text(len(found), 'name')}, such as {found[0]}: --speakers {number} takes them "
+                "for speakers, --speakers none says that there is one"
+            )
+    return dict.fromkeys(names, ANONYMOUS)
+
+
+def _folders(name: str) -> list[str]:
+    return [folder for folder in PurePosixPath(name).parent.parts if folder.lower() not in _PLAIN]
 
 
 def _speaker(name: str, speakers: str) -> str:
-    folders = [folder for folder in PurePosixPath(name).parent.parts if folder.lower() not in _PLAIN]
-    if speakers == "none" or not folders:
-        return ANONYMOUS
-    return folders[-1 if speakers == "last" else 0]
+    folders = _folders(name)
+    place = {"last": -1, "first": 0}.get(speakers, int(speakers) - 1 if speakers.isdigit() else None)
+    return ANONYMOUS if place is None or not -1 <= place < len(folders) or not folders else folders[place]
 
 
 def _of_one_kind(text: TextBeside, identifier: str, numeric: dict[str, bool]) -> TextBeside | Failure:
@@ -120,7 +136,7 @@ CORPUS = Corpus(
     options=(
         Option(
             "speakers",
-            "The folder that names the speaker: the last or the first of a path, or none.  [default: last]",
+            "The folder that names the speaker: the last or the first of a path, its number, or none.  [default: last]",
             choices=SPEAKERS,
         ),
     ),

@@ -14,6 +14,7 @@ from tts_prep.corpora.transcripts import read_text_file
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.text.scripts import is_labels
 
 NORMALIZED: Final = ".normalized.txt"
 _SUFFIXES: Final = (NORMALIZED, ".txt", ".lab", ".json")
@@ -22,8 +23,6 @@ _SUFFIXES: Final = (NORMALIZED, ".txt", ".lab", ".json")
 _SIBLINGS: Final = ("txts", "txt", "texts", "text", "transcripts", "transcript", "lab", "labs")
 """Folders of texts beside the folder of the recordings, as in WenetSpeech4TTS (``wavs`` and ``txts``)."""
 
-# HTS's labels: "0 1300000 sil" in units of 100 ns.
-_TIMED_LABEL: Final = re.compile(r"\d+\s+\d+\s+\S+")
 _TIMES: Final = re.compile(r"[\d\s.,:;\[\]()'\"-]+")
 _MAX_JSON: Final = 1 << 22
 _TEXT_KEYS: Final = ("text", "transcript", "transcription", "sentence")
@@ -87,7 +86,7 @@ def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
     if isinstance(text, Failure):
         return text
     lines = text.strip().split("\n")
-    if _TIMED_LABEL.match(lines[0]):
+    if is_labels(text):
         reason = f"{file}: labels with times, expected a text; '--alignments' reads durations"
         return Failure(identifier, f"{file}:1", "corpus", reason)
     name, tab, rest = lines[0].partition("\t")

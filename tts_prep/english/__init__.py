@@ -16,13 +16,13 @@ from tts_prep.english.dates import dates, times
 from tts_prep.english.figures import cardinals, codes, decimals, labels, ordinals, years
 from tts_prep.english.quantities import measures, money
 from tts_prep.english.roman import roman
-from tts_prep.english.signs import arithmetic, around_the_clock, fractions, music, ranges, ratios
+from tts_prep.english.signs import arithmetic, around_the_clock, fractions, music, pairs, ranges, ratios
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
 
 def normalize_english(text: str) -> str:
     """Expand an English text to words. A text that is already in words is unchanged."""
-    text = electronic(without_controls(text))
+    text = pairs(electronic(without_controls(text)))
     has_numbers = _has_numbers(text)
     if has_numbers:
         # Before `plain_marks`, because a short dash between numbers is a range, and a date may have hyphens.
@@ -33,7 +33,9 @@ def normalize_english(text: str) -> str:
         # Most texts have no digits, and these steps take most of the time.
         for step in _NUMBER_STEPS:
             text = step(text)
-    return " ".join(_BEFORE_MARK.sub(r"\1", _signs(text)).split())
+    # A hyphen between spaces, which no step has read, is typed for a dash.
+    text = _LOOSE_HYPHEN.sub(" — ", _signs(text)) if " - " in text else _signs(text)
+    return " ".join(_BEFORE_MARK.sub(r"\1", text).split())
 
 
 def _has_numbers(text: str) -> bool:
@@ -45,7 +47,8 @@ def _has_numbers(text: str) -> bool:
 _DIGIT: Final = re.compile("[0-9]")
 _SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent ", "°": " degrees ", "+": " plus ", "=": " equals "}
 _SIGN: Final = re.compile(rf"&c\.|[{re.escape(''.join(_SIGNS))}]")
-_MINUS: Final = re.compile(r"(?<![\w.,)\]°%])[-\u2212](?=[$£€]?\.?\d)")
+_LOOSE_HYPHEN: Final = re.compile(r"(?<=\S) - (?=\S)")
+_MINUS: Final = re.compile(r"(?<![\w.,)\]°%-])[-\u2212](?=[$£€]?\.?\d)")
 
 
 def _signs(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from tts_prep.english.number_words import cardinal, ordinal, plain_number
+from tts_prep.english.number_words import cardinal, digits, label, ordinal, plain_number
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
 # "10%-15%", "20°-25°".
@@ -30,21 +30,50 @@ _DIFFERENCE: Final = re.compile(
     r"(?<=\d)(?: - | ?\u2212 ?)(?=[\d.,]+ ?(?:=|is\b|equals\b))|(?<=\d) ?\u2212 ?(?=\.?\w)|(?<=\w)\u2212(?=\.?\d)"
 )
 _SPACED: Final = re.compile(r"(?<=\d) - (?=\d)")
+_CLOCK: Final = re.compile(r"(?<=:\d\d)( ?[ap]\.?m\.?)? ?- ?(?=\d{1,2}(?::\d\d| ?[ap]\.?m\b))", re.IGNORECASE)
+_AMOUNT: Final = r"\d[\d,]*(?:\.\d+)?"
+# "5 km-10 km": the same unit behind both numbers.
+_SAME_UNIT: Final = re.compile(rf"(?<=\d)(?P<unit> ?[A-Za-zµμ]{{1,4}}) ?- ?(?={_AMOUNT}(?P=unit)\b)")
+# "5-3=2", "x-1 > 0", "2 = 5-3": in an equation. "x-7", "7 - x": letters of variables, not those of codes, "B-12".
+_EQUATION: Final = re.compile(
+    rf"(?<=[\dnxyz)]) ?- ?(?=(?:{_AMOUNT}|[nxyz]) ?[=≠<>≤≥])|(?<=[=≠<>≤≥][\dnxyz])-(?=\d)|"
+    r"(?<=[=≠<>≤≥] [\dnxyz])-(?=\d)|(?<![\w-][nxyz])(?<=\b[nxyz]) ?- ?(?=\.?\d[\d.,]*(?![\w-]))|"
+    r"(?<=\d) ?- ?(?=[nxyz](?![\w-]))"
+)
+# "1e-4", "1.5e10"; "2E5" is a code.
+_SCIENTIFIC: Final = re.compile(rf"(?<![\w.])({_AMOUNT})(?:[eE]([-+\u2212])|e)(\d{{1,3}})(?![\w-]|\.\d)")
+# Numbers of telephones, books and parts: "010-12345678", "978-3-16-148410-0".
+_GROUPS: Final = re.compile(r"(?<![\w.,$£€-])(?:0\d+-\d+|\d+(?:-\d+){2,})(?![\w-]|[.,]\d)")
+_AIRCRAFT: Final = re.compile(r"(?<![\w.,-])(7[0-8]7)-([1-9]00)(?![\w-]|[.,]\d)")
+_IDIOM: Final = re.compile(r"(?<![\w.,-])(?:9-11|20-20|24-7|50-50)(?![\w-]|[.,]\d)")
+# Scores and what is left: "3-1" is "three to one".
+_BETWEEN_PLAIN: Final = re.compile(rf"(?<![\w$£€¥-])({_AMOUNT})-(?={_AMOUNT}(?![\w-]))")
 
 
 def ranges(text: str) -> str:
     """Return a text with dashes and hyphens of ranges replaced by ``to``, and those of differences by ``minus``.
 
-    A hyphen between numbers can also be a score or a code, so it is replaced only if the context indicates a range.
+    A hyphen between numbers that is in no range, difference, date or code is that of a score: ``3-1`` is ``3 to 1``.
     """
     if not any(sign in text for sign in "-–—\u2212"):
         return text
+    text = _EQUATION.sub(" minus ", _SCIENTIFIC.sub(_scientific, text))
     text = _OF_THINGS.sub(_of_things, _DIFFERENCE.sub(" minus ", text))
+    text = _SAME_UNIT.sub(r"\g<unit> to ", _CLOCK.sub(lambda match: f"{match[1] or ''} to ", text))
     text = _SPACED.sub(" to ", text)
     text = _YEARS.sub(r"\1\2 to \3\4", text)
     text = _SUMS.sub(r"\1 to ", _DASH.sub(r"\g<sign> to ", text))
     text = _HALVES.sub(r"\1 to ", _BOTH.sub(r"\1 to ", text))
-    return _COUNTED.sub(r"\1 \2 to ", _MEASURED.sub(r"\1 to \2", text))
+    text = _COUNTED.sub(r"\1 \2 to ", _MEASURED.sub(r"\1 to \2", text))
+    text = _GROUPS.sub(lambda match: ", ".join(map(digits, match[0].split("-"))), text)
+    text = _AIRCRAFT.sub(lambda match: f"{label(match[1])} {label(match[2])}", text)
+    text = _IDIOM.sub(lambda match: match[0].replace("-", " "), text)
+    return _BETWEEN_PLAIN.sub(r"\1 to ", text)
+
+
+def _scientific(match: re.Match[str]) -> str:
+    sign = "minus " if match[2] in ("-", "\u2212") else ""
+    return f"{match[1]} times ten to the power of {sign}{plain_number(match[3])}"
 
 
 def _of_things(match: re.Match[str]) -> str:
@@ -77,11 +106,11 @@ def ratios(text: str) -> str:
 
 
 _FRACTION: Final = re.compile(
-    r"(?:\b(\d+)(?: +|-))?(?<![\d/.])\b(\d{1,5})/(\d{1,5})(?:(?:st|nd|rd|th)\b|TH\b|RD\b)?\b(?![/\d])"
+    r"(?:\b(\d+)(?: +|-))?(?<![\d/.])\b(\d{1,5})/(\d{1,5})(?:(?:st|nd|rd|th)\b|TH\b|RD\b)?\b(?![/\d]|\.\d)"
     r"(?P<metre> time\b)?"
 )
 _VULGAR: Final = re.compile("[¼-¾⅐-⅞↉]")
-_KNOWN_DATES: Final = frozenset(("9/11", "7/7", "24/7"))
+_KNOWN_PAIRS: Final = frozenset(("9/11", "24/7", "50/50", "20/20", "4/4"))
 # "24/7/365"; "7*24" is a product elsewhere.
 _ALWAYS_OPEN: Final = re.compile(
     r"(?<![\w/.,-])(?:24/7/(365)|(365)/24/7|(?:24[x×*]7|7[x×*]24)(?= (?:support|service|hotline|help|access|monitoring|"
@@ -120,7 +149,9 @@ def fractions(text: str) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     over, under = int(match[2]), int(match[3])
-    if f"{over}/{under}" in _KNOWN_DATES or (over == under and not match[1]) or match["metre"]:
+    if not match[1] and over == under and match[0] not in _KNOWN_PAIRS:
+        return f"{cardinal(over)} out of {cardinal(under)}"
+    if f"{over}/{under}" in _KNOWN_PAIRS or match["metre"]:
         return f"{match[1] or ''} {cardinal(over)} {cardinal(under)}{match['metre'] or ''}".lstrip()
     if not over or under < 2 or (under > _MAX_UNDER and under % 10 ** (len(match[3]) - 1)):
         return match[0]
@@ -132,12 +163,53 @@ def _fraction(match: re.Match[str]) -> str:
     return f"{cardinal(over)} {plural}"
 
 
+# Signs that are typed as several. "x <-5" is "x < -5".
+_PAIRS: Final = {
+    "+/-": "±",
+    "-->": "→",
+    "==>": "→",
+    "===": "=",
+    "!==": "≠",
+    "**": "^",
+    ">=": "≥",
+    "<=": "≤",
+    "!=": "≠",
+    "<>": "≠",
+    "==": "=",
+    "=>": "→",
+    "->": "→",
+    "+-": "±",
+    "&&": "&",
+    "||": "|",
+    "<<": "≪",
+    ">>": "≫",
+}
+_PAIR: Final = re.compile(
+    # "**two words**" is emphasis, and "2**3" a power.
+    r"(?<=\d) ?\*\* ?(?=[\d(nxyz-])|(?<=\b[a-z])\*\*(?=\d)|"
+    rf"(?<=[\w)\]%°]) ?(?:{'|'.join(re.escape(pair) for pair in _PAIRS if pair != '**')}) ?(?=[\w(.$£€+~\u2212-])"
+)
+
+
+def pairs(text: str) -> str:
+    """Return a text with signs that are typed as several as the one that is meant: ``>=`` as ``≥``, ``->`` as ``→``."""
+    if not any(sign in text for sign in "<>=*&|/"):
+        return text if "+-" not in text else _PAIR.sub(_pair, text)
+    return _PAIR.sub(_pair, text)
+
+
+def _pair(match: re.Match[str]) -> str:
+    return f" {_PAIRS[match[0].strip()]} "
+
+
 _BETWEEN: Final = {
     "<": "is less than",
     ">": "is greater than",
     "≤": "is less than or equal to",
     "≥": "is greater than or equal to",
     "≠": "is not equal to",
+    "≪": "is much less than",
+    "≫": "is much greater than",
     "≈": "is approximately",
     "×": "times",
     "*": "times",
@@ -158,7 +230,7 @@ _BETWEEN: Final = {
 """What is said for a sign behind a number and before another."""
 
 _BEFORE: Final = {
-    **{sign: words.removeprefix("is ") for sign, words in _BETWEEN.items() if sign in "<>≤≥≠≈×÷±*√"},
+    **{sign: words.removeprefix("is ") for sign, words in _BETWEEN.items() if sign in "<>≤≥≠≪≫≈×÷±*√→"},
     "~": "about",
     "/": "slash",
     "^": "to the power of",

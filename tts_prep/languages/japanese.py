@@ -13,7 +13,13 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, check_choice, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import (
+    Symbols,
+    VocabFrontend,
+    check_choice,
+    join_symbols,
+    remarks_of_script,
+)
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
@@ -34,6 +40,8 @@ _ELLIPSIS: Final = re.compile("([…‥])")
 _CURRENCIES: Final = {"¥": "円", "$": "ドル", "€": "ユーロ", "£": "ポンド"}
 _AMOUNT: Final = re.compile(r"([¥$€£])(\d[\d,.]*[万億兆]*)")
 _TIME: Final = re.compile(r"(?<!\d)([01]?\d|2[0-4]):([0-5]\d)(?!\d)")
+_TIME_RANGE: Final = re.compile(r"(?<=\d:[0-5]\d) ?[-−–—] ?(?=\d{1,2}:[0-5]\d)")
+_DIFFERENCE: Final = re.compile(r"(?<=\d) ?[-−] ?(?=\d+(?:\.\d+)? ?[=＝])")
 _MINUS: Final = re.compile(r"(?<![\w)])[-−](?=\d)|(?<=[ぁ-ヿ一-鿿])[-−](?=\d)")
 _SILENT: Final = r"\s「」『』（）()【】〔〕\[\]{}《》〈〉“”\"'・･:：;；―—–\-~〜～♪＝=*#_/|"
 # Characters that Open JTalk reads: kana, Chinese characters, letters, digits and some signs.
@@ -96,8 +104,8 @@ class JapaneseFrontend(VocabFrontend):
         """Rewrite times, amounts of money and negative numbers so that Open JTalk reads them correctly."""
         text = _composed(without_controls(text)).replace("°C", "度")
         text = _AMOUNT.sub(lambda match: match[2] + _CURRENCIES[match[1]], text)
-        text = _TIME.sub(r"\1時\2分", text).replace("時00分", "時")
-        return _MINUS.sub("マイナス", text)
+        text = _TIME.sub(r"\1時\2分", _TIME_RANGE.sub("から", text)).replace("時00分", "時")
+        return _MINUS.sub("マイナス", _DIFFERENCE.sub("引く", text))
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
         """Return the phones as text.
@@ -158,6 +166,11 @@ class JapaneseFrontend(VocabFrontend):
     def _labels(self, text: str) -> list[re.Match[str]]:
         matches = (_LABEL.search(label) for label in self._open_jtalk.extract_fullcontext(text))
         return [match for match in matches if match is not None]
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield unknown symbols, hyphens that are not spoken, and texts that are not Japanese."""
+        yield from super().remarks(text, phonemes, language)
+        yield from remarks_of_script(text, "ja")
 
     def software(self) -> dict[str, str]:
         """Return the versions of Open JTalk's package and of its dependencies for ambiguous readings."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,25 @@ def test_wenetspeech4tts_is_read_from_wavs_and_txts(capsys: pytest.CaptureFixtur
     arguments = ("folder", tmp_path / "Premium", store, "--frontend", "none", "--language", "zh", "--jobs", 1)
     assert run(capsys, *arguments)[0] == 0
     assert rows(store) == [(f"WenetSpeech4TTS_Premium_9/wavs/{name}", "0", "你好，世界")]
+
+
+def test_expressos_speakers_are_a_folder_in_the_middle_of_the_path(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # https://github.com/facebookresearch/textlesslib/tree/main/examples/expresso: audio_48khz/read/ex01/happy/base/…
+    for speaker, style in product(("ex01", "ex02"), ("happy", "sad")):
+        name = f"read/{speaker}/{style}/base/{speaker}_{style}_00001"
+        record(tmp_path / f"corpus/{name}.wav")
+        write_text(tmp_path / f"corpus/{name}.txt", "Hello there.")
+    arguments = ("folder", tmp_path / "corpus", "--frontend", "none", "--jobs", 1)
+    out = run(capsys, *arguments, tmp_path / "one")[1]
+    assert "note: one speaker, since the last folder is 'base' in every path; folder 2 has 2 names, such as ex01" in out
+    assert {speaker for _, speaker, _ in rows(tmp_path / "one")} == {"0"}
+    (advised,) = re.findall(r"(--speakers) (\d) takes", out)
+    out = run(capsys, *arguments, tmp_path / "two", *advised)[1]
+    assert "speakers: 2 folders, folder 2 of each path" in out
+    assert [speaker for _, speaker, _ in rows(tmp_path / "two")] == ["ex01", "ex01", "ex02", "ex02"]
+    assert "note: one speaker" not in run(capsys, *arguments, tmp_path / "said", "--speakers", "none")[1]
 
 
 def test_a_folder_without_any_text_is_refused_and_recordings_are_not_guessed(

@@ -67,7 +67,7 @@ def test_what_is_spoken_in_another_language_is_counted() -> None:
         ("The dog was in the house of the king.", "de", "en"),
         ("The dog was in the house of the king.", "en-gb", None),
         ("La dolce vita, der Die Das", "en", None),
-        ("Der Hund ist nicht mit uns.", "ru", None),
+        ("Der Hund ist nicht mit uns.", "ru", "de"),
         ("", "en", None),
     ],
 )

@@ -26,6 +26,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     check_choice,
     join_symbols,
     made_once,
+    remarks_of_script,
 )
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
@@ -227,6 +228,11 @@ class MandarinFrontend(VocabFrontend):
         if phones[-1] == ERHUA and ERHUA not in self.vocab:
             phones = [*phones[:-2], f"{phones[-2][:-1]}r{phones[-2][-1]}"]
         return phones
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield unknown symbols, hyphens that are not spoken, and texts that are not Mandarin."""
+        yield from super().remarks(text, phonemes, language)
+        yield from remarks_of_script(text, "zh")
 
     def software(self) -> dict[str, str]:
         """Return the versions of the packages for words and pinyin."""

@@ -107,8 +107,9 @@ _FRACTION = re.compile(r"(?<![\d/])(\d+)/(\d+)(?![\d/])")
 _RANGE = re.compile(r"(?<=[\d%CF])\s?[~〜～]\s?(?=-?\d)")
 _SPAN = re.compile(r"(?<=\d)[-–—](?=\d+ ?(?:[年月日岁天周次℃%个人元米分小]|°C|km|kg))")
 _MINUS = re.compile(r"(?<![\dA-Za-z)])[-−](?=\d)")
+_DIFFERENCE = re.compile(r"(?<=\d) ?[-−] ?(?=\d+(?:\.\d+)? ?=)")
 _PHONE = re.compile(
-    r"(?<![\d.,])(?:(?<=拨打)|(?<=电话)|(?<=热线)|(?<=号码))(\d{3,})(?![\d.])|(?<![\d.,])(1[3-9]\d{9}|0\d{2,3}-?\d{7,8}|[1-9]\d{2}-\d{4}-?\d{4}|0\d+|\d{17,})(?![\d.])"
+    r"(?<![\d.,])(?:(?<=拨打)|(?<=电话)|(?<=热线)|(?<=号码))(\d{3,}(?:-\d{3,})*)(?!\d|\.\d)|(?<![\d.,])(1[3-9]\d{9}|0\d{2,3}-?\d{7,8}|[1-9]\d{2}-\d{4}-?\d{4}|0\d+|\d{17,})(?!\d|\.\d)"
 )
 _TWO = re.compile(rf"(?<![\d.,:/第])2(?=[{_CLASSIFIERS}])(?!年级|月|号|日)")
 _LABEL = re.compile(r"(?<=[A-Za-z])-?(\d+)")
@@ -159,7 +160,7 @@ def _fractions(text: str) -> str:
 
 
 def _ranges(text: str) -> str:
-    return _MINUS.sub("负", _SPAN.sub("至", _RANGE.sub("至", text)))
+    return _MINUS.sub("负", _DIFFERENCE.sub("减", _SPAN.sub("至", _RANGE.sub("至", text))))
 
 
 def _phones(text: str) -> str:

@@ -14,8 +14,15 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.korean.normalization import letter_names, normalize_korean
-from tts_prep.preprocess.text.frontends.frontend import Symbols, VocabFrontend, join_symbols, made_once
+from tts_prep.preprocess.text.frontends.frontend import (
+    LIKELY_LANGUAGE,
+    Symbols,
+    VocabFrontend,
+    join_symbols,
+    made_once,
+)
 from tts_prep.preprocess.text.language_codes import subtags
+from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -106,6 +113,12 @@ class KoreanFrontend(VocabFrontend):
             if mark.isalpha() and not _HANGUL.match(mark) and mark not in self.vocab:
                 raise TextError(f"the frontend 'korean' reads Hangul and Latin letters, found {mark!r}")
             yield from unicodedata.normalize("NFD", mark) if _HANGUL.match(mark) else mark
+
+    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
+        """Yield unknown symbols, and texts that are not Korean. Hyphens are symbols of its table."""
+        yield from super().remarks(text, phonemes, language)
+        if likely := likely_language(text, "ko"):
+            yield LIKELY_LANGUAGE, likely
 
     def software(self) -> dict[str, str]:
         """Return the versions of the packages for pronunciation and parts of speech."""

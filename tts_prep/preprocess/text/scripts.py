@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -91,17 +92,30 @@ def foreign_letters(text: str, language: str) -> Iterator[str]:
 def likely_language(text: str, language: str) -> str | None:
     """Return the language whose common words are in a text, if the text has few common words of its own language.
 
-    Only ten languages with Latin script are known; None for other languages. Pinyin with tones, also with numbers
+    Only ten languages with Latin script are known. In a language of another script, a text with more letters of its own
+    than Latin ones is none of them; None for other languages with Latin script. Pinyin with tones, also with numbers
     already read, is ``zh``.
     """
     own = subtags(language)[0]
     if own not in ("zh", "cmn") and _is_pinyin(text):
         return "zh"
-    if own not in _COMMON_LANGUAGES:
+    if not _is_comparable(text, language):
         return None
     words = (_ASCII_WORD if text.isascii() else _WORD).findall(text.lower())
     found = Counter(filter(None, map(_COMMON.get, words)))
     return _other_language(found, own, _ENOUGH)
+
+
+def _is_comparable(text: str, language: str) -> bool:
+    """Return whether words of a text in Latin letters show that it is not in a language."""
+    own = _scripts_of(language)
+    if subtags(language)[0] in _COMMON_LANGUAGES or "LATIN" in own:
+        return subtags(language)[0] in _COMMON_LANGUAGES
+    if text.isascii():
+        # Syllables of pinyin are words of other languages: "men2".
+        return not _TONE.search(text)
+    of_script = Counter(_script(character) for character in text if character.isalpha())
+    return of_script["LATIN"] > sum(of_script[script] for script in own)
 
 
 def _other_language(found: Counter[str], own: str, enough: int) -> str | None:
@@ -151,6 +165,58 @@ _ARPABET: Final = frozenset(_PHONES.split())
 _PAUSES: Final = frozenset((*",.!?;:-–—…|/_", "sil", "sp", "spn"))
 
 
+_PHONETIC: Final = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
+"""Symbols of the International Phonetic Alphabet that no common orthography has."""
+_SECONDS: Final = r"\d{1,6}(?:[.,]\d{1,9})?"
+# HTS's "0 1300000 sil" in units of 100 ns, Audacity's "0.25<tab>1.5<tab>text", SubRip's and WebVTT's
+# "00:00:01,000 --> 00:00:02,500", "[00:01.20]" of lyrics, and Praat's TextGrids.
+_LABELS: Final = re.compile(
+    rf"\d+\s+\d+\s+\S+|{_SECONDS}\t{_SECONDS}(?:\t|\s*$)|\d{{1,6}}[.,]\d{{1,9}}\s+\d{{1,6}}[.,]\d{{1,9}}\b|"
+    r"(?:\d+\s+)?[\d:]+[.,]\d{3}\s+-->|WEBVTT\b|\[\d\d?:\d\d(?:[.:]\d+)?\]|File type = \"ooTextFile"
+)
+_RECORDING: Final = re.compile(r"[^\s|]+\.(?:wav|flac|mp3|ogg|opus|m4a)", re.IGNORECASE)
+
+
+def is_labels(text: str) -> bool:
+    """Return whether a text, or a file of texts, begins as labels or captions with times do."""
+    return bool(_LABELS.match(text.lstrip("\ufeff")))
+
+
+@dataclass(frozen=True)
+class TextKind:
+    """A kind of texts that are no sentences of a language.
+
+    Attributes:
+        name: what the texts look like.
+        is_of: whether a text is of this kind.
+        instead: what to do with it.
+        read_by: the frontend that reads it, if one does.
+        read_in: the language whose frontends read it, if it is of one.
+    """
+
+    name: str
+    is_of: Callable[[str], object]
+    instead: str
+    read_by: str = ""
+    read_in: str = ""
+
+    def is_read(self, frontend: str, language: str) -> bool:
+        """Return whether a frontend reads such texts as what they are."""
+        return frontend == self.read_by or (self.read_in != "" and subtags(language)[0] == self.read_in)
+
+
+TEXT_KINDS: Final = (
+    TextKind("phonemes (IPA)", _PHONETIC.intersection, "--frontend phonemes does not", "phonemes"),
+    TextKind(
+        "ARPAbet", lambda text: arpabet_phones(text), "--frontend phonemes --symbols parakeet does not", "phonemes"
+    ),
+    TextKind("pinyin with tones", _is_pinyin, "--language zh does not", "phonemes", "zh"),
+    TextKind("labels with times", is_labels, "and numbers for words; --alignments reads times"),
+    TextKind("paths of recordings", _RECORDING.fullmatch, "so look at the order of the columns"),
+)
+"""What frontends would misread without a remark."""
+
+
 def arpabet_phones(text: str) -> list[str]:
     """Return the phones of a text that consists of ARPAbet, separated by spaces; [] for any other text."""
     tokens = [token for token in text.strip("{} ").split() if token not in _PAUSES]
@@ -158,6 +224,9 @@ def arpabet_phones(text: str) -> list[str]:
     return tokens if are_phones and len(tokens) >= _ENOUGH else []
 
 
+_KANA: Final = re.compile(r"[\u3041-\u30ff]")
+_HANZI: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_ENOUGH_HANZI: Final = 20
 _ENOUGH_OF_ALL: Final = 5
 """The number of common words of another language in all texts, from which they are suspicious."""
 
@@ -166,20 +235,26 @@ def language_of_texts(texts: Iterable[str], language: str) -> str | None:
     """Return the language that the texts of a corpus seem to have, if it is not the one that they are read in.
 
     Many texts together show a language better than each of them: common words are counted in all. Pinyin with tones is
-    ``zh``.
+    ``zh``, and so are texts without any kana that are to be Japanese.
     """
     own = subtags(language)[0]
     found: Counter[str] = Counter()
-    n_words = n_pinyin = 0
+    n_words = n_pinyin = n_hanzi = n_kana = 0
     for text in texts:
+        if own == "ja":
+            n_kana += len(_KANA.findall(text))
+            n_hanzi += len(_HANZI.findall(text))
         lower = text.lower()
         words = _WORD.findall(lower)
         n_words += len(words)
         n_pinyin += len(_PINYIN.findall(lower))
-        found.update(filter(None, map(_COMMON.get, words)))
+        if _is_comparable(text, language):
+            found.update(filter(None, map(_COMMON.get, words)))
     if own not in ("zh", "cmn") and n_words >= _ENOUGH_OF_ALL and 2 * n_pinyin > n_words:
         return "zh"
-    return _other_language(found, own, _ENOUGH_OF_ALL) if own in _COMMON_LANGUAGES else None
+    if n_hanzi >= _ENOUGH_HANZI and not n_kana:
+        return "zh"
+    return _other_language(found, own, _ENOUGH_OF_ALL)
 
 
 def _scripts_of(language: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ _COUNTERPARTS: Final = str.maketrans(
     {
         **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5E)},
         **dict.fromkeys("。｡।॥۔።։។៕။།᠃෴᱾׃", "."),
-        **dict.fromkeys("、､،٬፣՝၊᠂߸", ","),
+        **dict.fromkeys("、､،፣՝၊᠂߸", ","),
         **dict.fromkeys("؛፤", ";"),
         **dict.fromkeys("፥፦៖", ":"),
         **dict.fromkeys("؟\u037e፧", "?"),
@@ -43,6 +43,7 @@ _COUNTERPARTS: Final = str.maketrans(
         "〕": "]",
         "٪": "%",
         "٫": ".",
+        "٬": ",",
         "־": "-",
         "፡": " ",
         "・": " ",
@@ -65,13 +66,19 @@ _PLAIN: Final = str.maketrans(
     }
 )
 _DASHES: Final = re.compile(r"-{2,}")
+# Digits of other scripts, Unicode's category Nd.
+_OTHER_DIGIT: Final = re.compile(r"[^\D0-9]")
 _DOTS: Final = re.compile(r"\.{3,}|\. \. \.")
+_WORDS: Final = r"[^\W_\u3040-\u30ff\u3400-\u9fff]"
+_LOOSE_HYPHEN: Final = re.compile(rf"(?<!{_WORDS})-(?![.,]?\d)|-(?!{_WORDS}|[.,]\d)")
+_HYPHEN_OF_DIGITS: Final = re.compile(r"(?<=\d)-(?=\d)")
 
 
 def without_controls(text: str) -> str:
     """Return the text in NFC, without invisible characters, and with controls and white space as single spaces.
 
-    Punctuation of other scripts is mapped to Latin punctuation (``。`` to a full stop, ``؟`` to a question mark), and
+    Punctuation and digits of other scripts are mapped to Latin ones (``。`` to a full stop, ``؟`` to a question mark,
+    ``١٬٥٠٠`` to ``1,500``), so that what reads numbers knows one form of them, and
     short dashes that are not between digits become ``—``, or a minus sign before a number.
 
     Control characters are commands to espeak-ng, so every text is processed, normalized or not. NUL is kept: it is a
@@ -83,6 +90,7 @@ def without_controls(text: str) -> str:
     spaced = _WITHOUT_SPACE.sub(lambda match: f"{match[0]} ", text)
     # Before NFC, which turns the Greek question mark into a semicolon.
     composed = unicodedata.normalize("NFC", spaced.translate(_COUNTERPARTS))
+    composed = _OTHER_DIGIT.sub(lambda match: str(unicodedata.decimal(match[0])), composed)
     composed = _WORD_DASH.sub("—", _SHORT_MINUS.sub("\u2212", composed))
     composed = _CHILLU.sub(lambda match: _CHILLUS[match[1]], composed)
     return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", composed)).split())
@@ -91,6 +99,19 @@ def without_controls(text: str) -> str:
 def plain_marks(text: str) -> str:
     """Return the text with straight quotes and uniform hyphens (-), dashes (—) and ellipses (…)."""
     return _DOTS.sub("…", _DASHES.sub("—", text.translate(_PLAIN)))
+
+
+def loose_hyphens(text: str) -> list[str]:
+    """Return the hyphens of a text that join no words, and are the minus of no number: in ``a - b``, ``pre-``.
+
+    Words of Chinese characters and kana have none.
+    """
+    return _LOOSE_HYPHEN.findall(text) if "-" in text else []
+
+
+def hyphens_of_digits(text: str) -> list[str]:
+    """Return the hyphens between digits of a text: in ``3-5``."""
+    return _HYPHEN_OF_DIGITS.findall(text) if "-" in text else []
 
 
 def without_accents(text: str) -> str:

@@ -28,10 +28,10 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.language_codes import MINUS, normalize, rules_of, subtags, with_minus_words
+from tts_prep.preprocess.text.language_codes import MINUS, normalize, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.typography import without_controls
+from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
@@ -173,9 +173,12 @@ class EspeakFrontend(VocabFrontend):
             for character in sorted(set(text) - _PLAIN):
                 if self._is_left_out(character, language):
                     yield from [(UNSPOKEN_CHARACTERS, character)] * text.count(character)
-        signs = () if rules_of(language) else MINUS.findall(text)
-        if signs and self._is_left_out("-", language):
-            yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
+        if "-" in text or "\u2212" in text:
+            # What espeak-ng does with a hyphen depends on what is beside it.
+            beside = {"-5": MINUS.findall(text), "3-5": hyphens_of_digits(text), "a - b": loose_hyphens(text)}
+            for written, signs in beside.items():
+                if signs and self._is_left_out(written, language):
+                    yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
 
     def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
         """Return the languages to which espeak-ng switched in a text, and the phonemes in each."""
@@ -185,13 +188,15 @@ class EspeakFrontend(VocabFrontend):
         return self._switches[2]
 
     def _is_left_out(self, character: str, language: str) -> bool:
-        """Return whether espeak-ng drops a character on its own; for ``-``, before a number."""
+        """Return whether espeak-ng drops a character on its own, or the hyphen of a longer text."""
         key = (character, language)
         if key not in self._left_out:
             with _ESPEAK:
                 voice = self._voice(language)
-                if character == "-":
-                    spoken = voice.phonemize("-5") != voice.phonemize("5")
+                if len(character) > 1:
+                    spoken = voice.phonemize(character) != voice.phonemize(
+                        " ".join(character.replace("-", " ").split())
+                    )
                 else:
                     # Combining marks and modifier letters such as ʼ belong to other letters.
                     spoken = unicodedata.category(character) in _WORD_CATEGORIES or voice.phonemize(character) != ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import VoiceTable
+from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens
 from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 
 UNKNOWN_SYMBOLS: Final = "unknown_symbols"
@@ -129,6 +131,18 @@ class VocabFrontend:
     def software(self) -> dict[str, str]:
         """Return {}: no other package is used."""
         return {}
+
+
+def remarks_of_script(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield the remarks about a text of a language without spaces: its likely language, and hyphens, which are silent.
+
+    Args:
+        text: the normalized text.
+        language: Japanese or Mandarin.
+    """
+    if likely := likely_language(text, language):
+        yield LIKELY_LANGUAGE, likely
+    yield from [(UNSPOKEN_CHARACTERS, sign) for sign in (*loose_hyphens(text), *hyphens_of_digits(text))]
 
 
 @cache
