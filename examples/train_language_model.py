@@ -106,7 +106,7 @@ def main(arguments=None):
     parser.add_argument("--checkpoint", type=Path)
     parser.add_argument("--save-every", type=int, default=5)
     parser.add_argument("--stop-after", type=int, help="a step after which to stop")
-    parser.add_argument("--max-length", type=int, default=3000, help="of a batch: text and tokens")
+    parser.add_argument("--max-length", type=int, default=3000, help="of a batch: text, tokens and prompts, padded")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     if "WORLD_SIZE" in os.environ:

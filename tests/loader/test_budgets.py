@@ -51,6 +51,32 @@ def test_every_budget_holds_in_every_batch(pairs, factors, multiple_of, **settin
     assert len(odd) <= 1
 
 
+@given(
+    pairs=PAIRS,
+    factors=st.tuples(*[st.floats(1, 9)] * 2),
+    seed=st.integers(0, 9),
+    shuffle=st.booleans(),
+    window=st.sampled_from([1, 15, 1 << 20]),
+)
+def test_the_budget_of_parts_that_are_padded_one_by_one_holds_in_every_batch(pairs, factors, **settings):
+    parts = np.array(pairs)
+    largest = max(1, int(parts.sum(axis=1).max()))
+    linear, squared = int(largest * factors[0]), int(largest**2 * factors[1])
+    sampler = LengthBucketBatchSampler(
+        parts, max_frames=linear, budgets=[Budget("n_frames", squared, power=2)], **settings
+    )
+    batches = list(sampler)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(pairs)))
+    for batch in batches:
+        padded = int(parts[batch].max(axis=0).sum())
+        assert len(batch) * padded <= linear
+        assert len(batch) * padded**2 <= squared
+    plan = sampler.plan(sampler.epoch)
+    assert sorted(plan.longest()) == sorted(
+        int(parts[batch].max(axis=0).sum()) for batch in sampler.order(sampler.epoch)
+    )
+
+
 def test_a_quadratic_budget_makes_long_batches_small():
     sampler = LengthBucketBatchSampler([100] * 40 + [10] * 40, budgets=[Budget("n_frames", 40_000, power=2)])
     assert sorted({len(batch) for batch in sampler}) == [4, 40]  # 4 · 100² and 40 · 10² at most 40,000

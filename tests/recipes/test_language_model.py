@@ -90,17 +90,37 @@ def test_a_long_prompt_is_cut_to_a_random_part_without_its_text(store: Path) -> 
     assert len(starts) > 5
 
 
-def test_a_budget_limits_the_weighted_sum_of_text_and_tokens(store: Path) -> None:
+@pytest.mark.parametrize("max_prompt", [None, 12])
+def test_no_batch_has_more_than_its_budget_with_prompts_and_padding(store: Path, max_prompt: int | None) -> None:
+    dataset = PromptedTokens(str(store), max_prompt=max_prompt)
+    sampler = LengthBucketBatchSampler(dataset.lengths(text=0.5, tokens=2), max_frames=300, seed=3)
+    loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=TokenCollate(0))
+    sizes = []
+    for _ in range(20):
+        batches = list(loader)
+        assert sorted(uid for batch in batches for uid in batch.ids) == sorted(dataset.utterances.id)
+        for batch in batches:
+            texts, tokens = (batch.text, batch.prompt_text), (batch.tokens, batch.prompt_tokens)
+            padded = sum(0.5 * of.shape[1] for of in texts) + sum(2 * of.shape[1] for of in tokens)
+            assert len(batch.ids) * padded <= 300
+            sizes.append(len(batch.ids))
+    assert max(sizes) > 1
+
+
+def test_the_lengths_of_prompts_are_those_of_the_longest_that_can_come(store: Path) -> None:
     dataset = PromptedTokens(str(store))
-    texts = np.array([len(view) for view in dataset.utterances.views("phonemes")])
-    tokens = np.array([10 + 3 * i for i in range(7)])
-    assert dataset.lengths(text=0.5, tokens=2).tolist() == np.ceil(0.5 * texts + 2 * tokens).astype(int).tolist()
-    sampler = LengthBucketBatchSampler(dataset.lengths(text=1, tokens=2), max_frames=150, seed=3)
-    seen = []
-    for batch in DataLoader(dataset, batch_sampler=sampler, collate_fn=TokenCollate(0)):
-        seen += batch.ids
-        assert max(batch.text_lengths + 2 * batch.token_lengths) * len(batch.ids) <= 150
-    assert sorted(seen) == sorted(dataset.utterances.id)
+    n = [len(view) for view in dataset.utterances.views("phonemes")]
+    # Of anna are u0, u2, u4 and u6, of bert u1 and u5, of carl u3; u0 to u6 have 10, 13, …, 28 tokens.
+    anna = [max(n[2], n[4], n[6]), max(n[0], n[4], n[6]), max(n[0], n[2], n[6]), max(n[0], n[2], n[4])]
+    expected = [[n[0], 10, anna[0], 28], [n[1], 13, n[5], 25], [n[2], 16, anna[1], 28], [n[3], 19, 0, 0]]
+    expected += [[n[4], 22, anna[2], 28], [n[5], 25, n[1], 13], [n[6], 28, anna[3], 22]]
+    assert dataset.lengths().tolist() == expected
+    cut = PromptedTokens(str(store), max_prompt=13).lengths(text=0.5, tokens=2)
+    assert cut[:, 0].tolist() == np.ceil(0.5 * np.array(n)).tolist()
+    # A cut prompt has no text. Of anna, only u0 is short enough to come whole.
+    texts = np.ceil(0.5 * np.array([0, 0, n[0], 0, n[0], n[1], n[0]]))
+    assert cut[:, 2].tolist() == texts.tolist()
+    assert cut[:, 3].tolist() == [26, 26, 26, 0, 26, 26, 26]
 
 
 def test_a_resumed_epoch_has_the_same_prompts(store: Path) -> None:

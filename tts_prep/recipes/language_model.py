@@ -70,7 +70,7 @@ class PromptedTokens(RandomExamples):
     Example:
         >>> from tts_prep.loader import DataLoader, LengthBucketBatchSampler  # doctest: +SKIP
         >>> dataset = PromptedTokens("store", "tokens")  # doctest: +SKIP
-        >>> batches = LengthBucketBatchSampler(dataset.lengths(text=1, tokens=1), max_frames=4000)  # doctest: +SKIP
+        >>> batches = LengthBucketBatchSampler(dataset.lengths(), max_frames=8000)  # doctest: +SKIP
         >>> loader = DataLoader(dataset, batch_sampler=batches, collate_fn=TokenCollate(0))  # doctest: +SKIP
 
     Args:
@@ -111,13 +111,31 @@ class PromptedTokens(RandomExamples):
         return len(self.utterances)
 
     def lengths(self, text: float = 1.0, tokens: float = 1.0) -> npt.NDArray[np.int64]:
-        """Return the length of each utterance for budgets, in which text and tokens have weights; rounded up.
+        """Return the lengths of the parts of each example, [n, 4], for budgets: a `TokenBatch` pads them one by one.
+
+        They are those of its text and of its tokens, and those of the longest text and of the most tokens of a prompt
+        that it can have, so that the budget holds in every epoch.
 
         With the rows of one codebook after another, the weight of tokens is the number of codebooks.
+
+        Args:
+            text, tokens: the weights of texts and of tokens, by which lengths are multiplied, and rounded up.
         """
         columns = self.utterances.columns
-        sizes = text * np.asarray(columns["n_phonemes"]) + tokens * np.asarray(columns[f"n_{self._name}"])
-        return np.ceil(sizes).astype(np.int64)
+        texts, sizes = np.asarray(columns["n_phonemes"]), np.asarray(columns[f"n_{self._name}"])
+        is_cut = np.zeros(len(sizes), np.bool_) if self._max_prompt is None else sizes > self._max_prompt
+        prompt_texts, prompts = np.where(is_cut, 0, texts), np.where(is_cut, self._max_prompt or 0, sizes)
+        parts = (text * texts, tokens * sizes, text * self._of_others(prompt_texts), tokens * self._of_others(prompts))
+        return np.ceil(np.stack(parts, axis=1)).astype(np.int64)
+
+    def _of_others(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the largest value of the other utterances of each one's speaker, [n]; 0 without any."""
+        codes = self.utterances.columns.speaker.checked_codes()
+        ascending = np.lexsort((values, codes))
+        last = self._first + self._count - 1
+        largest, second = ascending[last], ascending[np.maximum(last - 1, 0)]
+        others = np.where(np.arange(len(values)) == largest, values[second], values[largest])
+        return np.where(self._count > 1, others, 0)
 
     def _example(self, i: int, epoch: int | None) -> TokenExample:
         words = self._draws.words(2, i, epoch)

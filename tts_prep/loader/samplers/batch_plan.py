@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
 from tts_prep.loader.samplers.base import EpochProgress, steps_made
+from tts_prep.loader.samplers.budgets import whole_lengths
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -23,7 +24,7 @@ class BatchPlan:
         positions: [n] int64, the positions of all utterances, batch by batch.
         starts: [n_batches] int64, the index in `positions` at which each batch begins, in the order of the epoch.
         sizes: [n_batches] int64, the number of utterances of each batch.
-        lengths: [size], the lengths of all utterances, as passed to the sampler.
+        lengths: [size], or [size, k] of parts, the lengths of all utterances, as passed to the sampler.
         shapes: the fixed shapes that batches are padded to; empty if shapes are not fixed.
         shape_of: [n_batches] int64, the index in `shapes` of each batch; empty if shapes are not fixed.
         repeats: the number of batches at the end that repeat others, because the ranks do not divide their number.
@@ -52,19 +53,19 @@ class BatchPlan:
             yield BatchItems(batch, infos[self.shape_of[number] if self.shapes else 0])
 
     def longest(self) -> Int64Array:
-        """Return the length of each batch's longest utterance, [n_batches]."""
+        """Return the length of each batch's longest utterance, or the sum of its longest parts, [n_batches]."""
         return self.longest_of(self.lengths)
 
     def longest_of(self, lengths: Array) -> Int64Array:
-        """Return each batch's maximum of the given lengths [size], [n_batches]."""
+        """Return each batch's maximum of the given lengths [size], or the sum of those of parts, [n_batches]."""
         if not len(self):
             return np.empty(0, np.int64)
         # Batches may have been removed, so a batch need not end where the next one starts.
         bounds = np.stack([self.starts, self.starts + self.sizes], axis=1)
         by_start = np.argsort(self.starts)
-        values = np.append(lengths[self.positions], 0)
+        values = np.concatenate([lengths[self.positions], np.zeros_like(lengths[:1])])
         longest = np.empty(len(self), np.int64)
-        longest[by_start] = np.maximum.reduceat(values, bounds[by_start].ravel())[::2]
+        longest[by_start] = whole_lengths(np.maximum.reduceat(values, bounds[by_start].ravel())[::2])
         return longest
 
     def padding(self) -> float:
@@ -74,7 +75,7 @@ class BatchPlan:
             padded = int(frames[self.shape_of].sum())
         else:
             padded = int((self.longest() * self.sizes).sum())
-        real = np.concatenate(([0], np.cumsum(self.lengths[self.positions], dtype=np.int64)))
+        real = np.concatenate(([0], np.cumsum(whole_lengths(self.lengths)[self.positions], dtype=np.int64)))
         return 1 - int((real[self.starts + self.sizes] - real[self.starts]).sum()) / padded if padded else 0.0
 
     def evened(self, world_size: int, multiple_of: int = 1, before: int = 0) -> BatchPlan:

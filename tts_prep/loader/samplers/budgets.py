@@ -18,6 +18,8 @@ from tts_prep.format.hdf5.datasets import Array
 class Budget:
     """A limit on the padded size of a batch in one field: count × longest ** power <= limit.
 
+    With lengths of parts, [n, k], the longest is the sum of the longest of each part: they are padded one by one.
+
     Example:
         >>> from tts_prep.loader import Budget, LengthBucketBatchSampler
         >>> lengths = {"n_frames": [400, 500, 600], "n_phonemes": [60, 70, 90]}
@@ -65,6 +67,21 @@ class Limits:
         return size - size % self.multiple_of if size >= self.multiple_of else size
 
 
+def whole_lengths(lengths: Array) -> Array:
+    """Return the length of each utterance, [n]: the sum of its parts, where lengths are [n, k]."""
+    return lengths if lengths.ndim == 1 else lengths.sum(axis=1, dtype=np.int64)
+
+
+def padded_lengths(lengths: Array) -> npt.NDArray[np.int64]:
+    """Return the padded length of a batch of the first utterance, of the first two, and so on, [n].
+
+    Args:
+        lengths: [n], or [n, k] of parts, each of which is padded to its longest.
+    """
+    longest = np.maximum.accumulate(lengths, axis=0)
+    return np.maximum(whole_lengths(longest).astype(np.int64), 1)
+
+
 def check_budgets(
     budgets: Sequence[Budget], max_frames: int | None, main: str, fields: Mapping[str, Array]
 ) -> tuple[Budget, ...]:
@@ -95,7 +112,7 @@ def find_over_budget(
     """
     over: npt.NDArray[np.int64] = np.empty(0, np.int64)
     for budget in budgets:
-        lengths = fields[budget.field]
+        lengths = whole_lengths(fields[budget.field])
         max_length = budget.limit if budget.power == 1 else math.isqrt(budget.limit)
         if int(lengths.max()) <= max(max_length, 0):
             continue

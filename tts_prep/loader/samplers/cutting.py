@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape
 from tts_prep.loader.samplers.batch_plan import BatchPlan
-from tts_prep.loader.samplers.budgets import Limits
+from tts_prep.loader.samplers.budgets import Budget, Limits, padded_lengths
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -21,7 +21,8 @@ class Cutter:
     """Cuts sorted utterances into batches.
 
     Attributes:
-        fields: the lengths of all utterances by name; utterances are sorted by the first.
+        fields: the lengths of all utterances by name, [n], or [n, k] of parts that are padded one by one; utterances
+            are sorted by the first, the sum of its parts.
         limits: the limits on a batch.
         shapes: the fixed shapes that batches are padded to, each of which is a bucket; empty if shapes are not fixed.
     """
@@ -34,6 +35,11 @@ class Cutter:
     def main(self) -> str:
         """The name of the field that utterances are sorted by."""
         return next(iter(self.fields))
+
+    @property
+    def _beside_main(self) -> list[Budget]:
+        """The budgets that the longest of the first field does not decide: of other fields, and of parts."""
+        return [of for of in self.limits.budgets if of.field != self.main or self.fields[of.field].ndim > 1]
 
     def cut(
         self, positions: Int64Array, counts: Int64Array, longest: Int64Array, word: int | None = None
@@ -54,7 +60,7 @@ class Cutter:
             return self._cut_to_shapes(positions, counts)
         if not self.limits.budgets:
             bounds, short = self._cut_by_count(len(positions), word)
-        elif any(budget.field != self.main for budget in self.limits.budgets):
+        elif self._beside_main:
             bounds, short = self._cut_by_all(positions, counts, longest)
         else:
             bounds, short = self._cut_by_frames(counts, longest)
@@ -94,7 +100,7 @@ class Cutter:
         """Return the bounds of batches that respect budgets of several fields, and the number of the small one."""
         ends = np.cumsum(counts)
         n = len(positions)
-        others = [budget for budget in self.limits.budgets if budget.field != self.main]
+        others = self._beside_main
         bounds = [0]
         while bounds[-1] < n:
             start = bounds[-1]
@@ -103,8 +109,7 @@ class Cutter:
             window = positions[start : start + size]
             numbers = np.arange(1, len(window) + 1)
             for budget in others:
-                largest = np.maximum.accumulate(self.fields[budget.field][window]).astype(np.int64)
-                over = numbers * np.maximum(largest, 1) ** budget.power > budget.limit
+                over = numbers * padded_lengths(self.fields[budget.field][window]) ** budget.power > budget.limit
                 size = min(size, max(1, int(over.argmax()))) if over.any() else size
             bounds.append(start + self.limits.rounded(size))
         short = len(bounds) - 2 if bounds[-1] > n else None

@@ -23,7 +23,7 @@ from tts_prep.loader.samplers.buckets import (
     number_buckets,
     number_shapes,
 )
-from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget
+from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget, whole_lengths
 from tts_prep.loader.samplers.cutting import Cutter
 from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.loader.samplers.shard_windows import ShardWindows
@@ -70,7 +70,9 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     Args:
         lengths: [n] integers, the length of each utterance of the dataset: ``dataset.n_frames``. Or several fields by
-            name, the first of which defines the buckets: ``{"n_frames": …, "n_phonemes": …}``.
+            name, the first of which defines the buckets: ``{"n_frames": …, "n_phonemes": …}``. A field may be [n, k],
+            the lengths of parts that a batch pads one by one, such as text and tokens: its longest is then the sum of
+            the longest of each part, and utterances are sorted by the sum of their parts. Excludes `n_shapes`.
         batch_size: the maximum number of utterances per batch.
         max_frames: the maximum number of padded frames per batch: its count times the longest of the first field.
         seed: a non-negative integer, the same on every rank.
@@ -143,8 +145,10 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         if shards is not None and (sampler is not None or not shuffle or equal_epochs):
             raise ConfigurationError("shards: cannot be combined with sampler, shuffle=False or equal_epochs")
         self._fields = _check_fields(lengths)
+        if n_shapes is not None and any(of.ndim > 1 for of in self._fields.values()):
+            raise ConfigurationError("n_shapes: cannot be combined with lengths of parts, [n, k]")
         self._main = next(iter(self._fields))
-        self._lengths = self._fields[self._main]
+        self._lengths = whole_lengths(self._fields[self._main])
         self._budgets = check_budgets(budgets, max_frames, self._main, self._fields)
         self._batch_size = _checked_size(batch_size, multiple_of, is_needed=not self._budgets)
         self._multiple_of = multiple_of
@@ -315,7 +319,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         """
         kept = self._chosen(epoch)
         if kept is not None and not len(kept):
-            return BatchPlan(kept, kept, kept, self._lengths, self.shapes, kept)
+            return BatchPlan(kept, kept, kept, self._fields[self._main], self.shapes, kept)
         keys, longest = self._buckets(self._lengths if kept is None else self._lengths[kept], epoch)
         counts = np.bincount(keys, minlength=len(longest))
         if self._shuffle:
@@ -414,7 +418,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             word: see `Cutter.cut`.
         """
         if not len(positions):
-            return BatchPlan(positions, positions, positions, self._lengths, self.shapes), positions
+            return BatchPlan(positions, positions, positions, self._fields[self._main], self.shapes), positions
         keys, longest = self._buckets(self._lengths[positions], epoch)
         counts = np.bincount(keys, minlength=len(longest))
         # numpy uses radix sort for 16 bits. A stable sort keeps the random order within a bucket.
@@ -534,12 +538,12 @@ def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:
     array = np.asarray(lengths)
     if array.size == 0:
         raise SamplingError("there are no lengths; did a filter remove all utterances?")
-    if array.ndim != 1 or array.dtype.kind not in "iu":
+    if not (array.ndim == 1 or (array.ndim == 2 and array.shape[1] > 1)) or array.dtype.kind not in "iu":
         raise SamplingError(
-            f"lengths: expected integers [n], such as dataset.n_frames, found {array.dtype} of shape "
-            f"{list(array.shape)}"
+            f"lengths: expected integers [n], such as dataset.n_frames, or [n, k] of several parts, found "
+            f"{array.dtype} of shape {list(array.shape)}"
         )
     if int(array.min()) < 0:
-        i = int(array.argmin())
-        raise SamplingError(f"utterance {i} has the length {array[i]} as {name}; expected non-negative integers")
+        i = int(array.argmin()) // (array.size // len(array))
+        raise SamplingError(f"utterance {i} has the length {array[i].min()} as {name}; expected non-negative integers")
     return array
