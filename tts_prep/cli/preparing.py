@@ -61,7 +61,7 @@ def prepare_and_report(
 
     Args:
         reader: the name of the corpus reader.
-        corpus, root: see `tts_prep.preprocess.corpora.read_corpus`.
+        corpus, root: see `tts_prep.preprocess.read_corpus`.
         reader_options: further options of the reader; they become part of the store's configuration.
     """
     if not corpus.exists() and likely_commands(store):

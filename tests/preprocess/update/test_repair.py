@@ -61,7 +61,7 @@ def mine(folder: Path) -> tuple[Arguments, Arguments]:
 
 @pytest.fixture
 def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora:read_ljspeech"}}
+    points = {"tts_prep.corpora": {"mine": "tts_prep.preprocess.corpora.ljspeech:read_ljspeech"}}
     install(monkeypatch, tmp_path / "site", "mine", points)
 
 

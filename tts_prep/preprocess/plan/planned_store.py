@@ -49,7 +49,7 @@ class CorpusRows:
 
         Args:
             config: the configuration, which has the reader, its options, and whether rows need texts.
-            corpus, root, splits, report: see `tts_prep.preprocess.corpora.read_corpus`.
+            corpus, root, splits, report: see `tts_prep.preprocess.read_corpus`.
             reader: a reader that no package registers.
             corrections: what the store shall have otherwise.
 

@@ -86,7 +86,7 @@ def repair_store(
     The settings are read from the store, which does not record the paths of its inputs. Intact files are kept.
 
     Args:
-        corpus, root, splits: see `tts_prep.preprocess.corpora.read_corpus`; the same as when the store was made.
+        corpus, root, splits: see `tts_prep.preprocess.read_corpus`; the same as when the store was made.
         reader: the reader that made the store, if no package registers it.
         ood_texts: the file of its out-of-domain texts; required if ``ood.h5`` is broken.
         alignments: the folder or CTM file of its alignments; required if they change its shards.
