@@ -13,12 +13,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tts_prep.loader import (
-    BatchSampler,
-    LengthBucketBatchSampler,
-    PartiallyRandomizedSimilarTimeLengthSampler,
-    RandomSampler,
-)
+from tts_prep.loader import BatchSampler, LengthBucketBatchSampler, RandomSampler
+from tts_prep.recipes import PartiallyRandomizedSimilarTimeLengthSampler
 
 EPOCHS = 5
 SHARD_ROWS = 128

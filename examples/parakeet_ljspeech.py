@@ -13,15 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.loader import (
-    DataLoader,
-    DatasetMixin,
-    TransformDataset,
-    UtteranceDataset,
-    batch_spec,
-    batch_text_id,
-    split,
-)
+from tts_prep.loader import DataLoader, DatasetMixin, TransformDataset, UtteranceDataset, split
+from tts_prep.recipes import batch_spec, batch_text_id
 
 
 class LJSpeechMetaData(DatasetMixin):

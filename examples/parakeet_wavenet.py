@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tts_prep.loader import DataCargo, RandomSampler, SequentialSampler, SliceDataset, UtteranceDataset
-from tts_prep.recipes import DataCollector
+from tts_prep.loader import RandomSampler, SequentialSampler, SliceDataset, UtteranceDataset
+from tts_prep.recipes import DataCargo, DataCollector
 
 
 def build_cargos(store, valid_size=2, batch_size=4, context_size=2048, train_clip_seconds=0.25):

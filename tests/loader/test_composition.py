@@ -14,13 +14,11 @@ from tts_prep.loader import (
     ChainDataset,
     DataLoader,
     DatasetMixin,
-    DictDataset,
     FilterDataset,
     LengthBucketBatchSampler,
     SliceDataset,
     SubsetDataset,
     TransformDataset,
-    TupleDataset,
     UtteranceDataset,
     split,
 )
@@ -63,24 +61,9 @@ def test_get_example_is_all_that_a_dataset_needs():
         squares[5]
 
 
-def test_tuples_and_dicts_put_datasets_side_by_side():
-    pairs = TupleDataset("abc", Squares(3))
-    assert list(pairs) == [("a", 0), ("b", 1), ("c", 4)]
-    named = DictDataset(letter="abc", number=Squares(3))
-    assert named[-1] == {"letter": "c", "number": 4}
-    assert [example["letter"] for example in named[1:]] == ["b", "c"]
-
-
-@pytest.mark.parametrize("make", [lambda: TupleDataset("ab", "abc"), lambda: DictDataset(one="ab", two="abc")])
-def test_lengths_that_disagree_are_a_value_error_that_names_them(make):
-    with pytest.raises(ValueError, match=": 2, .*: 3"):
-        make()
-
-
-@pytest.mark.parametrize("make", [TupleDataset, DictDataset, ChainDataset])
-def test_no_dataset_is_refused(make):
+def test_no_dataset_is_refused():
     with pytest.raises(ConfigurationError, match="at least one dataset"):
-        make()
+        ChainDataset()
 
 
 @given(n=st.integers(0, 12), start=st.integers(-15, 15), finish=st.one_of(st.none(), st.integers(-15, 15)))
@@ -171,11 +154,6 @@ def test_columns_follow_a_composition_of_utterances(dataset):
     assert list(cached) == list(cached.id)
     assert list(chain.speaker) == [utterance.speaker for utterance in chain]
     assert (chain.speaker == "zoë").tolist() == [utterance.speaker == "zoë" for utterance in chain]
-    pairs = TupleDataset(range(4), chain)
-    assert pairs.seconds.tolist() == [utterance.seconds for utterance in chain]
-    assert not hasattr(pairs, "nothing")
-    with pytest.raises(ConfigurationError, match="has a column 'nothing'"):
-        pairs.column("nothing")
 
 
 def test_categories_of_two_stores_come_under_one_table(store, tmp_path, dataset):
@@ -195,12 +173,3 @@ def test_batches_of_a_subset_of_utterances_are_padded_from_the_map(dataset):
     assert isinstance(subset.__getitems__([0, 2]), UtteranceDataset)
     shuffled = DataLoader(ChainDataset(dataset, dataset), 4, shuffle=True)
     assert sorted(i for batch in shuffled for i in batch.indices.tolist()) == sorted([*range(6)] * 2)
-
-
-def test_everything_nests_in_everything(dataset):
-    nested = FilterDataset(
-        DictDataset(both=TupleDataset(CacheDataset(Squares(6)), SliceDataset(dataset, 0, 6, order=[5, 4, 3, 2, 1, 0]))),
-        lambda example: example["both"][1].mel.shape[0] > 4,
-    )
-    assert [(e["both"][0], len(e["both"][1].mel)) for e in nested] == [(0, 11), (1, 5), (9, 9), (25, 7)]
-    assert nested.n_frames.tolist() == [11, 5, 9, 7]

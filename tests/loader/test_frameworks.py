@@ -47,7 +47,7 @@ def ranks(dataset):
     return [json.loads(out.splitlines()[-1]) for out in found]
 
 
-LOADERS = ["sequential", "random", "weighted", "subset", "similar", "mixing", "buckets", "loader"]
+LOADERS = ["sequential", "random", "weighted", "subset", "mixing", "buckets", "loader"]
 LOADERS += ["torch's sampler", "torch's batches"]
 PREPARED = ["accelerate, ours", "accelerate, torch", "accelerate, counted"]
 

@@ -1,4 +1,4 @@
-"""Weighted, subset, distributed and similar-length samplers: fair, deterministic, with clear errors."""
+"""Weighted, subset and distributed samplers: fair, deterministic, with clear errors."""
 
 import numpy as np
 import pytest
@@ -6,29 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.loader import (
-    DistributedSampler,
-    MixingSampler,
-    PartiallyRandomizedSimilarTimeLengthSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
-
-
-def batches_of_similar_length(seed, epoch):
-    order = PartiallyRandomizedSimilarTimeLengthSampler(range(80), 4, 4, seed=seed).draw(epoch)
-    return [position // 4 for position in order][::4]
-
+from tts_prep.loader import DistributedSampler, MixingSampler, SubsetRandomSampler, WeightedRandomSampler
 
 DRAWS = {
     "weighted": lambda seed, epoch: WeightedRandomSampler(np.ones(40), 40, seed=seed).draw(epoch),
     "weighted, each once": lambda seed, epoch: WeightedRandomSampler(np.ones(40), 40, False, seed=seed).draw(epoch),
     "subset": lambda seed, epoch: SubsetRandomSampler(range(40), seed=seed).draw(epoch),
     "distributed": lambda seed, epoch: DistributedSampler(40, 1, 0, seed=seed).draw(epoch),
-    "similar, within a group": lambda seed, epoch: PartiallyRandomizedSimilarTimeLengthSampler(
-        range(40), 4, 40, False, seed=seed
-    ).draw(epoch),
-    "similar, order of batches": batches_of_similar_length,
     "mixing": lambda seed, epoch: MixingSampler([0] * 40, seed=seed).draw(epoch),
     "mixing, half a pass": lambda seed, epoch: sorted(MixingSampler([0] * 40, num_samples=20, seed=seed).draw(epoch)),
 }
@@ -107,30 +91,6 @@ def test_a_rank_that_cannot_be_is_refused(world_size, rank):
         DistributedSampler(10, world_size, rank)
     with pytest.raises(SamplingError, match="is the dataset empty"):
         DistributedSampler(0, 1, 0)
-
-
-@given(n=st.integers(0, 90), batch_size=st.integers(1, 7), groups=st.integers(1, 4), permutate=st.booleans())
-def test_similar_lengths_stay_within_their_group(n, batch_size, groups, permutate):
-    lengths = np.random.default_rng(n).permutation(n) * 10
-    group = groups * batch_size
-    sampler = PartiallyRandomizedSimilarTimeLengthSampler(lengths, batch_size, group, permutate)
-    order = list(sampler)
-    assert sorted(order) == list(range(n))
-    whole = n - n % batch_size
-    for start in range(0, whole, batch_size):
-        ranks = lengths[order[start : start + batch_size]] // 10
-        assert len(set(ranks // group)) == 1
-    assert set(lengths[order[whole:]] // 10) <= set(range(max(0, (whole // group) * group), n))
-    if not permutate:
-        assert np.array_equal(lengths[order] // 10 // group, np.arange(n) // group)
-
-
-def test_similar_lengths_are_shuffled_below_one_group_and_below_one_batch():
-    sampler = PartiallyRandomizedSimilarTimeLengthSampler(range(20), batch_size=4)
-    assert list(sampler) != list(sampler)
-    assert sorted(PartiallyRandomizedSimilarTimeLengthSampler([3, 1], batch_size=4)) == [0, 1]
-    with pytest.raises(ConfigurationError, match="a multiple of the batch size 4, found 6"):
-        PartiallyRandomizedSimilarTimeLengthSampler(range(20), 4, 6)
 
 
 @pytest.mark.parametrize("rank", [0, 1])

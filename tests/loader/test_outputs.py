@@ -11,15 +11,10 @@ from stores import SILENCE, make_rows, write_store
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     Collator,
-    DataCargo,
     DataLoader,
     LengthBucketBatchSampler,
     MelNormalizer,
-    RandomSampler,
     UtteranceDataset,
-    batch_spec,
-    batch_text_id,
-    batch_wav,
     collate,
 )
 from tts_prep.loader.batching.buffers import RecycledBuffers
@@ -78,11 +73,6 @@ def test_either_layout_and_multiples(dataset, rows):
     for row, mel in zip(rows, batch.mel, strict=True):
         np.testing.assert_array_equal(mel[:, : len(row.mel)], row.mel.T)
         assert not mel[:, len(row.mel) :].any()
-    assert batch_text_id([[1, 2, 3]], pad_to_multiple=4).tolist() == [[1, 2, 3, 0]]
-    assert batch_wav([np.ones(5)], pad_to_multiple=4).shape == (1, 8)
-    assert batch_spec([np.ones((2, 5))], pad_to_multiple=5).shape == (1, 2, 5)
-    with pytest.raises(ConfigurationError, match="pad_to_multiple: expected an integer >= 1, found 0"):
-        batch_text_id([[1]], pad_to_multiple=0)
 
 
 @pytest.mark.parametrize("settings", [{"normalize": "bin"}, {"mel_padding": "noise"}, {"pad_to_multiple": 0}])
@@ -147,18 +137,6 @@ def test_batches_that_are_kept_keep_their_contents(tmp_path, threads):
     for batch in kept:
         for mel, index in zip(batch.mel, batch.indices, strict=True):
             np.testing.assert_array_equal(mel[: lengths[index]], rows[index].mel)
-
-
-def test_a_data_cargo_is_iterated_over_many_times_and_its_iterator_once():
-    cargo = DataCargo(list("abcde"), "".join, 2, sampler=RandomSampler("abcde"))
-    assert len(cargo) == 3
-    iterator = iter(cargo)
-    assert iter(iterator) is iterator
-    assert sorted("".join(iterator)) == list("abcde")
-    assert list(iterator) == []
-    assert len(list(cargo)) == 3
-    with pytest.raises(ConfigurationError, match="batch_sampler cannot be combined with batch_size, shuffle, sampler"):
-        DataCargo("abc", "".join, 2, [0], True, [[0]])
 
 
 def test_settings_of_output_are_checked(dataset):

@@ -27,7 +27,7 @@ def printed_things(folder: Path) -> Iterator[Any]:
     yield from (dataset.selection_statistics("mel"), chain, chain.speaker, chain[1:3], chain.__getitems__([1, 9]))
     yield from (sampler, sampler.plan(0), sampler.shapes[0], loader.Budget("n_frames", 3))
     yield from (loader.RandomSampler(dataset), loader.BatchSampler(range(5), 2), loader.MixingSampler([0, 1]))
-    yield from (loader.DataLoader(dataset), loader.DataCargo(dataset), loader.SegmentCollator(3, 2))
+    yield from (loader.DataLoader(dataset), loader.SegmentCollator(3, 2))
     yield from (loader.Collator(shapes=sampler.shapes), loader.Collator(), loader.collate(dataset))
     yield from (loader.MelNormalizer.of(dataset.metadata, "speaker"), loader.SegmentCollator(3)(dataset))
     yield from (

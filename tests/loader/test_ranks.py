@@ -11,21 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, ExactlyOnceWarning
-from tts_prep.loader import (
-    BatchSampler,
-    DistributedSampler,
-    LengthBucketBatchSampler,
-    PartiallyRandomizedSimilarTimeLengthSampler,
-    RandomSampler,
-    SequentialSampler,
-)
+from tts_prep.loader import BatchSampler, DistributedSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
 
 LENGTHS = np.random.default_rng(0).integers(20, 90, 191)
 
 BATCHES = {
     "random": lambda **share: BatchSampler(RandomSampler(range(191), seed=2, **share), 8),
     "dropping": lambda **share: BatchSampler(RandomSampler(range(191), seed=2, **share), 8, drop_last=True),
-    "similar": lambda **share: BatchSampler(PartiallyRandomizedSimilarTimeLengthSampler(LENGTHS, 8, **share), 8),
     "buckets": lambda **share: LengthBucketBatchSampler(LENGTHS, max_frames=400, **share),
     "windows": lambda **share: LengthBucketBatchSampler(LENGTHS, max_frames=400, window=50, **share),
     "the longest first": lambda **share: LengthBucketBatchSampler(LENGTHS, max_frames=400, longest_first=True, **share),

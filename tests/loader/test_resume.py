@@ -15,7 +15,6 @@ from tts_prep.loader import (
     DataLoader,
     DistributedSampler,
     LengthBucketBatchSampler,
-    PartiallyRandomizedSimilarTimeLengthSampler,
     RandomSampler,
     SequentialSampler,
     SubsetRandomSampler,
@@ -125,7 +124,6 @@ SAMPLERS = {
     "replacement": lambda: RandomSampler(range(23), replacement=True, num_samples=31),
     "weighted": lambda: WeightedRandomSampler(np.arange(23.0), 12),
     "subset": lambda: SubsetRandomSampler([3, 5, 11, 2]),
-    "similar": lambda: PartiallyRandomizedSimilarTimeLengthSampler(range(23), 3),
     "distributed": lambda: DistributedSampler(23, 3, 1),
     "batches": lambda: BatchSampler(RandomSampler(range(23)), 4),
     "short batches": lambda: BatchSampler(DistributedSampler(23, 2, 0), 5, drop_last=True),
@@ -223,9 +221,6 @@ def test_a_state_of_something_else_is_refused(state, message):
         ),
         lambda number, rank: LengthBucketBatchSampler(
             [10, 20, 30, 40], number(2), window=number(3), rank=number(rank), world_size=number(2)
-        ),
-        lambda number, rank: PartiallyRandomizedSimilarTimeLengthSampler(
-            [10, 20, 30, 40], number(2), number(4), rank=number(rank), world_size=number(2)
         ),
     ],
 )

@@ -5,23 +5,19 @@ import threading
 import time
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep import loader
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     CacheDataset,
     ChainDataset,
-    DataCargo,
     DataLoader,
     DatasetMixin,
     LengthBucketBatchSampler,
     SliceDataset,
     SubsetDataset,
     TransformDataset,
-    TupleDataset,
     UtteranceDataset,
     collate,
     split,
@@ -69,8 +65,8 @@ def test_fixed_shapes_and_epochs_go_through_every_wrapper(dataset, wrap):
 
 def test_a_state_of_other_indices_is_refused(dataset):
     def make(indices):
-        tuples = TupleDataset(SubsetDataset(dataset, indices), SubsetDataset(dataset, indices))
-        return DataLoader(ChainDataset(tuples), 2, collate_fn=list)
+        renamed = TransformDataset(SubsetDataset(dataset, indices), lambda utterance: utterance.id)
+        return DataLoader(ChainDataset(renamed), 2, collate_fn=list)
 
     state = make([0, 1, 2, 3]).state_dict()
     make([0, 1, 2, 3]).load_state_dict(state)
@@ -200,22 +196,7 @@ def test_a_split_apart_has_no_value_on_both_sides(dataset):
         dataset.split(2, apart="speaker", stratify="speaker")
 
 
-def test_a_cargo_is_called_and_has_a_length(dataset):
-    cargo = DataCargo(dataset, list, 3)
-    iterator = cargo()
-    assert len(iterator) == 4
-    assert [len(batch) for batch in iterator] == [3, 3, 3, 1]
-    assert np.shape(next(iter(cargo))[0].mel) == (7, 5)
-
-
-def test_old_spellings_and_orders_of_arguments_work(dataset):
-    sampler = loader.PartialyRandomizedSimilarTimeLengthSampler(dataset.n_frames, 2)
-    assert sorted(sampler) == list(range(10))
-    specs = [np.ones((2, 3)), np.ones((2, 5))]
-    old = loader.batch_spec(specs, 0.0, np.float64)
-    assert (old.shape, old.dtype) == ((2, 2, 5), np.float64)
-    assert loader.batch_spec(specs, 0.0, "float16").dtype == np.float16
-    assert loader.batch_spec([spec.T for spec in specs], 0.0, True).shape == (2, 5, 2)
+def test_the_arguments_of_styletts2_are_taken_by_their_names(dataset):
     files = FilePathDataset(
         None,
         dataset,

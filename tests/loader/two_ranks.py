@@ -16,7 +16,6 @@ from tts_prep.loader import (
     DataLoader,
     LengthBucketBatchSampler,
     MixingSampler,
-    PartiallyRandomizedSimilarTimeLengthSampler,
     RandomSampler,
     SequentialSampler,
     SubsetRandomSampler,
@@ -51,7 +50,6 @@ def main():
         "random": RandomSampler(dataset, rank="auto"),
         "weighted": WeightedRandomSampler(np.ones(n), n, replacement=False, rank="auto"),
         "subset": SubsetRandomSampler(np.arange(n), rank="auto"),
-        "similar": PartiallyRandomizedSimilarTimeLengthSampler(dataset.n_frames, 2, rank="auto"),
         "mixing": MixingSampler(np.zeros(n, int), rank="auto"),
     }
     for name, sampler in samplers.items():

@@ -29,11 +29,12 @@ HEAVY = {
 }
 ABOVE = {
     "errors": set(),
+    "public_names": set(),
     "quantities": set(),
     "compiler": set(),
     "acoustics": {"compiler", "doors"},
     "format": {"errors"},
-    "loader": {"errors", "format", "pictures", "preprocess", "remote"},
+    "loader": {"errors", "public_names", "format", "pictures", "preprocess", "remote"},
 }
 """What a package may import; those that are not here may import all others."""
 FORMAT_PACKAGES = (

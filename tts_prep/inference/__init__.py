@@ -17,29 +17,15 @@ Every name is loaded on first use. Modules below this package are private.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tts_prep.public_names import public_names
 
 if TYPE_CHECKING:
-    from tts_prep.inference.mels import StoreMel, mel_of
-    from tts_prep.inference.texts import Reading, StoreFrontend, frontend_of
-
-_MODULES = {
-    "Reading": "tts_prep.inference.texts",
-    "StoreFrontend": "tts_prep.inference.texts",
-    "StoreMel": "tts_prep.inference.mels",
-    "frontend_of": "tts_prep.inference.texts",
-    "mel_of": "tts_prep.inference.mels",
-}
-
-__all__ = ["Reading", "StoreFrontend", "StoreMel", "frontend_of", "mel_of"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    from tts_prep.inference.mels import StoreMel as StoreMel
+    from tts_prep.inference.mels import mel_of as mel_of
+    from tts_prep.inference.texts import Reading as Reading
+    from tts_prep.inference.texts import StoreFrontend as StoreFrontend
+    from tts_prep.inference.texts import frontend_of as frontend_of
+else:
+    __all__, __getattr__, __dir__ = public_names(__name__)

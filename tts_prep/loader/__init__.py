@@ -1,103 +1,59 @@
 """Read stores: datasets, samplers, batches. Imports numpy only."""
 
-from tts_prep.loader.alignment import (
-    average_by_duration,
-    beta_binomial_prior,
-    expand_by_duration,
-    interpolated_prior,
-)
-from tts_prep.loader.batch_info import BatchInfo, BatchItems, BatchShape
-from tts_prep.loader.batching.batch import Batch, TorchBatch
-from tts_prep.loader.batching.collate import Collator, collate
-from tts_prep.loader.batching.normalization import ArrayNormalizer, MelNormalizer
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id, batch_wav, pad_sequences, pad_spectrograms
-from tts_prep.loader.batching.segments import SegmentBatch, SegmentCollator, TorchSegmentBatch
-from tts_prep.loader.dataloader import DataCargo, DataIterator, DataLoader
-from tts_prep.loader.dataset.chain import ChainDataset
-from tts_prep.loader.dataset.columns import CategoryValues, Columns, TextValues
-from tts_prep.loader.dataset.composition import (
-    CacheDataset,
-    DatasetMixin,
-    DictDataset,
-    FilterDataset,
-    SliceDataset,
-    SubsetDataset,
-    TransformDataset,
-    TupleDataset,
-    split,
-)
-from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.ood_texts import OutOfDomainText, OutOfDomainTexts
-from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.samplers.base import Sampler
-from tts_prep.loader.samplers.batch_plan import BatchPlan
-from tts_prep.loader.samplers.batches import BatchSampler
-from tts_prep.loader.samplers.budgets import Budget
-from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler
-from tts_prep.loader.samplers.mixing import MixingSampler, groups_of
-from tts_prep.loader.samplers.positions import DistributedSampler, RandomSampler, SequentialSampler
-from tts_prep.loader.samplers.similar_length import (
-    PartiallyRandomizedSimilarTimeLengthSampler,
-    PartialyRandomizedSimilarTimeLengthSampler,
-)
-from tts_prep.loader.samplers.weighted import SubsetRandomSampler, WeightedRandomSampler
+from __future__ import annotations
 
-__all__ = [
-    "ArrayNormalizer",
-    "Batch",
-    "BatchInfo",
-    "BatchItems",
-    "BatchPlan",
-    "BatchSampler",
-    "BatchShape",
-    "Budget",
-    "CacheDataset",
-    "CategoryValues",
-    "ChainDataset",
-    "Collator",
-    "Columns",
-    "DataCargo",
-    "DataIterator",
-    "DataLoader",
-    "DatasetMixin",
-    "DictDataset",
-    "DistributedSampler",
-    "FilterDataset",
-    "LengthBucketBatchSampler",
-    "MelNormalizer",
-    "MixingSampler",
-    "OutOfDomainText",
-    "OutOfDomainTexts",
-    "PartiallyRandomizedSimilarTimeLengthSampler",
-    "PartialyRandomizedSimilarTimeLengthSampler",
-    "RandomSampler",
-    "Sampler",
-    "SegmentBatch",
-    "SegmentCollator",
-    "SequentialSampler",
-    "SliceDataset",
-    "StoreMetadata",
-    "SubsetDataset",
-    "SubsetRandomSampler",
-    "TextValues",
-    "TorchBatch",
-    "TorchSegmentBatch",
-    "TransformDataset",
-    "TupleDataset",
-    "Utterance",
-    "UtteranceDataset",
-    "WeightedRandomSampler",
-    "average_by_duration",
-    "batch_spec",
-    "batch_text_id",
-    "batch_wav",
-    "beta_binomial_prior",
-    "collate",
-    "expand_by_duration",
-    "groups_of",
-    "interpolated_prior",
-    "pad_sequences",
-    "pad_spectrograms",
-    "split",
-]
+from typing import TYPE_CHECKING
+
+from tts_prep.public_names import public_names
+
+if TYPE_CHECKING:
+    from tts_prep.loader.alignment import average_by_duration as average_by_duration
+    from tts_prep.loader.alignment import beta_binomial_prior as beta_binomial_prior
+    from tts_prep.loader.alignment import expand_by_duration as expand_by_duration
+    from tts_prep.loader.alignment import interpolated_prior as interpolated_prior
+    from tts_prep.loader.batch_info import BatchInfo as BatchInfo
+    from tts_prep.loader.batch_info import BatchItems as BatchItems
+    from tts_prep.loader.batch_info import BatchShape as BatchShape
+    from tts_prep.loader.batching.batch import Batch as Batch
+    from tts_prep.loader.batching.batch import TorchBatch as TorchBatch
+    from tts_prep.loader.batching.collate import Collator as Collator
+    from tts_prep.loader.batching.collate import collate as collate
+    from tts_prep.loader.batching.normalization import ArrayNormalizer as ArrayNormalizer
+    from tts_prep.loader.batching.normalization import MelNormalizer as MelNormalizer
+    from tts_prep.loader.batching.padding import pad_sequences as pad_sequences
+    from tts_prep.loader.batching.padding import pad_spectrograms as pad_spectrograms
+    from tts_prep.loader.batching.segments import SegmentBatch as SegmentBatch
+    from tts_prep.loader.batching.segments import SegmentCollator as SegmentCollator
+    from tts_prep.loader.batching.segments import TorchSegmentBatch as TorchSegmentBatch
+    from tts_prep.loader.dataloader import DataIterator as DataIterator
+    from tts_prep.loader.dataloader import DataLoader as DataLoader
+    from tts_prep.loader.dataset.chain import ChainDataset as ChainDataset
+    from tts_prep.loader.dataset.columns import CategoryValues as CategoryValues
+    from tts_prep.loader.dataset.columns import Columns as Columns
+    from tts_prep.loader.dataset.columns import TextValues as TextValues
+    from tts_prep.loader.dataset.composition import CacheDataset as CacheDataset
+    from tts_prep.loader.dataset.composition import DatasetMixin as DatasetMixin
+    from tts_prep.loader.dataset.composition import FilterDataset as FilterDataset
+    from tts_prep.loader.dataset.composition import SliceDataset as SliceDataset
+    from tts_prep.loader.dataset.composition import SubsetDataset as SubsetDataset
+    from tts_prep.loader.dataset.composition import TransformDataset as TransformDataset
+    from tts_prep.loader.dataset.composition import split as split
+    from tts_prep.loader.dataset.metadata import StoreMetadata as StoreMetadata
+    from tts_prep.loader.dataset.ood_texts import OutOfDomainText as OutOfDomainText
+    from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts as OutOfDomainTexts
+    from tts_prep.loader.dataset.utterance import Utterance as Utterance
+    from tts_prep.loader.dataset.utterances import UtteranceDataset as UtteranceDataset
+    from tts_prep.loader.samplers.base import Sampler as Sampler
+    from tts_prep.loader.samplers.batch_plan import BatchPlan as BatchPlan
+    from tts_prep.loader.samplers.batches import BatchSampler as BatchSampler
+    from tts_prep.loader.samplers.budgets import Budget as Budget
+    from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler as LengthBucketBatchSampler
+    from tts_prep.loader.samplers.mixing import MixingSampler as MixingSampler
+    from tts_prep.loader.samplers.mixing import groups_of as groups_of
+    from tts_prep.loader.samplers.positions import DistributedSampler as DistributedSampler
+    from tts_prep.loader.samplers.positions import RandomSampler as RandomSampler
+    from tts_prep.loader.samplers.positions import SequentialSampler as SequentialSampler
+    from tts_prep.loader.samplers.weighted import SubsetRandomSampler as SubsetRandomSampler
+    from tts_prep.loader.samplers.weighted import WeightedRandomSampler as WeightedRandomSampler
+else:
+    __all__, __getattr__, __dir__ = public_names(__name__)

@@ -20,16 +20,15 @@ from tts_prep.loader import (
     ChainDataset,
     DataLoader,
     DatasetMixin,
-    DictDataset,
     FilterDataset,
     SliceDataset,
     SubsetDataset,
     TransformDataset,
-    TupleDataset,
     Utterance,
     UtteranceDataset,
     collate,
 )
+from tts_prep.recipes import DictDataset, TupleDataset
 
 SPEAKERS = ("anna ben", "ben cleo", "cleo dora anna")
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.loader.batching.padding import batch_spec, batch_text_id
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.recipes.accepted import PARAKEET, Settings, StoreCheck
+from tts_prep.recipes.parakeet.batches import batch_spec, batch_text_id
 
 
 def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import batch_spec, batch_text_id, batch_wav, pad_sequences, pad_spectrograms
+from tts_prep.loader import pad_sequences, pad_spectrograms
+from tts_prep.recipes import batch_spec, batch_text_id, batch_wav
 
 
 def test_batch_text_id_pads_to_the_longest():
