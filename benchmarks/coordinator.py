@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 import soundfile
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.prepare import prepare
@@ -42,6 +41,7 @@ from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.make.shards import make_shard
 from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import Worker, WorkerPool
 from tts_prep.preprocess.workers.worker import DONE
 

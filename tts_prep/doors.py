@@ -18,7 +18,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError, described, one_line
+from tts_prep.errors import ConfigurationError, MissingPackageError, described, one_line
 
 DOORS: Final[Mapping[str, str]] = {
     "commands": "a command of click",
@@ -26,6 +26,12 @@ DOORS: Final[Mapping[str, str]] = {
     "languages": "a function that expands numbers and signs of a language's texts",
     "frontends": "a class or function that makes phonemes of texts",
     "features": "a feature of utterances: its record, or a function",
+    "containers": "a kind of recordings besides WAV",
+    "encodings": "a function that inspects the samples of a codec inside WAV",
+    "tables": "a function that yields the rows of a table in a file",
+    "backends": "a function that runs jobs elsewhere than in processes on this machine",
+    "schemes": "a class of stores behind URLs",
+    "views": "a function that shows an utterance",
 }
 """What the rows of each door name."""
 
@@ -137,6 +143,19 @@ def load(
             f"{where} of {found.place}: expected {expected}, found an object of type {type(thing).__name__}"
         )
     return thing
+
+
+def need(door: str, name: str) -> Any:
+    """Return what the row of a name names, without which a caller cannot go on.
+
+    Raises:
+        MissingPackageError: there is no such row.
+        ConfigurationError: see `load`.
+    """
+    found = row(door, name)
+    if found is None:
+        raise MissingPackageError(f"{door}: this installation of tts-prep has no {name!r}; install all of tts-prep")
+    return load(door, found)
 
 
 def _places(door: str, name: str) -> list[str]:

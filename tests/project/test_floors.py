@@ -34,7 +34,7 @@ ABOVE = {
     "compiler": set(),
     "acoustics": {"compiler", "doors"},
     "format": {"errors"},
-    "loader": {"errors", "public_names", "format", "pictures", "preprocess", "remote"},
+    "loader": {"doors", "errors", "public_names", "format"},
 }
 """What a package may import; those that are not here may import all others."""
 FORMAT_PACKAGES = (

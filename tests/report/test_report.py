@@ -25,6 +25,7 @@ from PIL import Image
 from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.dataset.settings import setting_tables
 from tts_prep.pictures.media import mel_picture, sound
 from tts_prep.preprocess import add_columns
 from tts_prep.report.cards import Cards
@@ -35,7 +36,6 @@ from tts_prep.report.comparison_page import comparison_html
 from tts_prep.report.coverage import cover
 from tts_prep.report.groups import end_groups, suspect_groups
 from tts_prep.report.page import report_html
-from tts_prep.report.settings import setting_tables
 from tts_prep.report.speakers import pitch_ranges, speaker_table
 from tts_prep.report.summary import summarise
 

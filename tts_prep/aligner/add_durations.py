@@ -13,13 +13,13 @@ import numpy as np
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.aligner.durations import AlignedDurations, AlignerConfig
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import StoreError
 from tts_prep.format.layout import FRAME, PHONEME
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.add.add_arrays import add_features, intact_shard
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.feature_inputs import StoredRows
+from tts_prep.preprocess.workers.backend import Backend
 
 _MAX_SECONDS: Final = 20.0
 """The maximum duration of an utterance of the sample."""

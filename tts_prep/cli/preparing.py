@@ -24,7 +24,6 @@ from tts_prep.cli.first_lines import (
 )
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
@@ -45,6 +44,7 @@ from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
 
 

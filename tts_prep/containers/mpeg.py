@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from tts_prep.preprocess.audio.containers.headers import id3v2_size
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
 
 # kbit/s by the four bits in the header; 0 is free format, whose header has no length.
@@ -45,6 +46,20 @@ class _Frame:
     side_info: int
 
 
+def inspect_frames(frames: bytes, where: str) -> Stream:
+    """Inspect the samples of a WAV file that are MPEG audio.
+
+    Args:
+        where: the container and its position, for messages.
+
+    Raises:
+        BrokenRecordingError: they begin with no frame; see `inspect_mpeg`.
+    """
+    if frame_header(frames[:4]) is None:
+        raise BrokenRecordingError(f"{where}, expected a frame of MPEG audio")
+    return inspect_mpeg(frames, 0)
+
+
 def inspect_mpeg(data: bytes, start: int) -> Stream:
     """Walk the frames of an MPEG audio file.
 
@@ -74,14 +89,6 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
         kind = "truncated" if n_frames < promised else "damaged"
         raise BrokenRecordingError(f"{kind}, {n_frames:,} frames, the header says {promised:,}")
     return Stream("MP3", contents=contents)
-
-
-def id3v2_size(header: bytes) -> int:
-    """Return the size of an ID3v2 tag from its first 10 bytes; 0 if it is not a tag."""
-    if len(header) < 10 or header[:3] != b"ID3" or max(header[6:]) > 127:
-        return 0
-    a, b, c, d = header[6:]
-    return 10 + (a << 21 | b << 14 | c << 7 | d) + (10 if header[5] & 0x10 else 0)
 
 
 def frame_header(header: bytes) -> _Frame | None:

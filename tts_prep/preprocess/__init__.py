@@ -12,7 +12,6 @@ from tts_prep.public_names import public_names
 
 if TYPE_CHECKING:
     from tts_prep.aligner.add_durations import add_durations as add_durations
-    from tts_prep.cluster.backends import Backend as Backend
     from tts_prep.format.records.arrays import ArraySpec as ArraySpec
     from tts_prep.format.records.failures import Failure as Failure
     from tts_prep.format.records.provenance import Provenance as Provenance
@@ -48,5 +47,6 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab
+    from tts_prep.preprocess.workers.backend import Backend as Backend
 else:
     __all__, __getattr__, __dir__ = public_names(__name__)

@@ -3,11 +3,12 @@
 from typing import Final
 
 from tts_prep.core import MAKE
-from tts_prep.doors import Room, Row
+from tts_prep.doors import ANY, Room, Row
 
 ROOM: Final = Room(
     "Stores behind URLs: downloads, and a cache that processes share.",
     {
+        "schemes": (Row(ANY, "tts_prep.remote.cache:CachedStore"),),
         "commands": (Row("fetch", "tts_prep.remote.command:fetch", group=MAKE),),
     },
 )

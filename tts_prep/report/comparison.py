@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.report.settings import setting_tables
+from tts_prep.loader.dataset.settings import setting_tables
 from tts_prep.report.summary import Summary
 
 _MAX_EXAMPLES = 20

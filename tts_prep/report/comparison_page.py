@@ -10,13 +10,13 @@ import numpy as np
 
 from tts_prep import __version__
 from tts_prep.format.files.atomic import replacing
+from tts_prep.loader.dataset.settings import recipe_text
 from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import bytes_text, count_text, duration_text, number_text, share_text
 from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import Comparison
 from tts_prep.report.page import page_style
-from tts_prep.report.settings import recipe_text
 from tts_prep.report.summary import Summary
 
 _MAX_IDS = 50

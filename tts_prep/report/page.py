@@ -14,12 +14,12 @@ from markupsafe import Markup
 from tts_prep import __version__
 from tts_prep.checks.catalogue import Threshold
 from tts_prep.format.files.atomic import replacing
-from tts_prep.loader.dataset.utterance import mel_axis
+from tts_prep.loader.dataset.settings import recipe_text, setting_tables
 from tts_prep.pictures.templates import make_environment
+from tts_prep.pictures.utterances import mel_axis
 from tts_prep.report.cards import MAX_SOUND_BYTES, Cards
 from tts_prep.report.charts import histogram, mel_bins, ranges
 from tts_prep.report.groups import PER_REASON, Group, end_groups, limit_text, suspect_groups
-from tts_prep.report.settings import recipe_text, setting_tables
 from tts_prep.report.speakers import pitch_ranges
 from tts_prep.report.summary import Category, Summary, stages
 

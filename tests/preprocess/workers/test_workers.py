@@ -18,11 +18,11 @@ import jobs
 import pytest
 
 from tts_prep.cli import interruption
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 

@@ -130,7 +130,7 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
         return {}
     # Imported late, as in `_measures`.
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.report.settings import languages_text
+    from tts_prep.loader.dataset.settings import languages_text
 
     return {"languages": languages_text(manifest, UtteranceDataset(store))}
 

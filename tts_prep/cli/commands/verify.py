@@ -136,10 +136,10 @@ def _at_hand(
     """Return the folder of a store, and what downloads a file of it that lies behind a URL."""
     if cache is None:
         return Path(store), None
+    from tts_prep import doors
     from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.remote.cache import CachedStore
 
-    cached = CachedStore(str(store), cache, cache_size)
+    cached = doors.need("schemes", str(store).partition(":")[0])(str(store), cache, cache_size)
     files = read_manifest(cached.folder).files
     if cache_size is None or sum(entry.size for entry in files) <= cache_size:
         # Several at a time; what this cannot do is done, or named, file by file.

@@ -29,8 +29,6 @@ _FOLDERS = (
 _BINARY: Final = (".parquet", ".arrow")
 _JSON: Final = (".jsonl", ".json", ".ndjson")
 _TEXTS: Final = (".csv", ".tsv", ".txt", ".psv")
-TABLES: Final = (*_BINARY, *_JSON, ".csv", ".tsv", ".psv")
-"""The suffixes of files that can only be tables."""
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import open_ood_texts
@@ -23,11 +24,27 @@ from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 
-if TYPE_CHECKING:
-    from tts_prep.remote.cache import CachedStore
-
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
+
+
+class _CachedStore(Protocol):
+    """A store behind a URL, whose files are copied to a folder when they are used."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def ensure_open(self) -> None: ...
+
+    def has(self, entry: FileEntry) -> bool: ...
+
+    def fetch(self, entry: FileEntry) -> None: ...
+
+    def fetch_all(self, entries: Sequence[FileEntry], release: Callable[[], None] | None = None) -> None: ...
+
+    def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile: ...
+
+    ahead: Callable[..., Iterable[Any]]
 
 
 class Places(NamedTuple):
@@ -58,7 +75,7 @@ class Store:
         verify: check the checksum of every file first.
         cache: with a URL, the folder for copies of the files that are used.
         cache_size: the maximum size of that folder in bytes.
-        offline: whether the server is asked; see `CachedStore`.
+        offline: whether the server is asked; see ``docs/remote.md``.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
@@ -371,7 +388,7 @@ def _cached_store(
     cache: str | os.PathLike[str] | None,
     cache_size: int | None,
     offline: bool | None,
-) -> CachedStore | None:
+) -> _CachedStore | None:
     """Return the cache of a store behind a URL; None for a folder."""
     if not is_url(path):
         if cache is not None or cache_size is not None or offline is not None:
@@ -381,9 +398,9 @@ def _cached_store(
         raise ConfigurationError(
             "a store behind a URL needs a folder for copies of its files: UtteranceDataset(url, cache='FOLDER')"
         )
-    from tts_prep.remote.cache import CachedStore
-
-    return CachedStore(os.fspath(path), cache, cache_size, offline=offline)
+    url = os.fspath(path)
+    found: _CachedStore = doors.need("schemes", url.partition(":")[0])(url, cache, cache_size, offline=offline)
+    return found
 
 
 def max_files() -> int:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
@@ -23,6 +22,7 @@ from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.workers.backend import Backend
 
 
 def add_array(

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
@@ -31,6 +30,7 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 
 

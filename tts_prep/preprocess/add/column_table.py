@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.preprocess.corpora.tables import table_rows
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is one of texts."""
@@ -162,9 +163,6 @@ def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Map
         for number, row in enumerate(zip(*source.values(), strict=True)):
             yield f"row {number}", dict(zip(source, row, strict=True))
         return
-    # Imported here, because a run that updates no columns reads no table.
-    from tts_prep.corpora.manifests.containers import table_rows
-
     try:
         yield from table_rows(source)
     except CorpusError as error:

@@ -12,6 +12,7 @@ from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.corpora.tables import is_table, table_rows
 
 _KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False, "false": False}
 """The values of a column ``keep``, and whether they keep the row."""
@@ -138,9 +139,6 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
     Args:
         needed: columns of which the table must have one.
     """
-    # Imported here, because most runs have no corrections.
-    from tts_prep.corpora.manifests.containers import table_rows
-
     places: dict[str, str] = {}
     for where, found in table_rows(path):
         values = {name.strip().lower(): value for name, value in found.items()}
@@ -178,9 +176,7 @@ def _text(where: str, name: str, value: Any) -> str:
 
 def _left_out(path: Path) -> Iterator[str]:
     """Yield the ids that a file leaves out."""
-    from tts_prep.corpora.manifests.containers import TABLES
-
-    if any(suffix in TABLES for suffix in path.suffixes[-2:]):
+    if is_table(path):
         for identifier, values in _decisions(path, ("keep",)):
             if not _KEPT[values["keep"]]:
                 yield identifier

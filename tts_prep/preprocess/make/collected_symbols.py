@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
@@ -17,6 +16,7 @@ from tts_prep.preprocess.make.phonemizing import frontend_of, phoneticize
 from tts_prep.preprocess.plan.shard_plans import first_rows
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 from tts_prep.quantities import count_text
 

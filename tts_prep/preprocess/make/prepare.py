@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
@@ -46,6 +45,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 
 Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]

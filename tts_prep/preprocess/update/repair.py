@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.cluster.backends import Backend
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.shard import ShardHeader, check_shard
 from tts_prep.format.files.paths import shard_files, stored_file
@@ -31,6 +30,7 @@ from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 
 

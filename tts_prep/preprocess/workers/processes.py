@@ -24,8 +24,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from tts_prep.cluster.backends import SAFE_PATH, Backend, environment, run_on_cluster
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
+from tts_prep.preprocess.workers.backend import SAFE_PATH, Backend, environment
 from tts_prep.preprocess.workers.worker import (
     ADVANCE,
     COMPILING,
@@ -244,9 +245,11 @@ class WorkerPool(Generic[Job, Done]):
         again: list[Job] = []
         self.start(len(todo))
         if not self._backend.is_local:
-            yield from run_on_cluster(beside_others, todo, self._jobs, self._backend, again if without else None)
+            yield from _elsewhere(self._backend)(
+                beside_others, todo, self._jobs, self._backend, again if without else None
+            )
             for job in again:
-                yield from run_on_cluster(make, [job], 1, self._backend)
+                yield from _elsewhere(self._backend)(make, [job], 1, self._backend)
         elif self._jobs == 1:
             for job in todo:
                 alone = partial(make, note=note) if without else make
@@ -397,6 +400,19 @@ def _stopped_text(processes: Sequence[int]) -> str:
         f"worker process{'' if one else 'es'} {text} {'is' if one else 'are'} stopped; "
         f"'kill -CONT {text.replace(',', '')}' continues"
     )
+
+
+def _elsewhere(backend: Backend) -> Callable[..., Iterator[Any]]:
+    """Return the function that runs jobs on a backend.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    row = doors.row("backends", backend.name)
+    if row is None:
+        raise ConfigurationError(f"backend: expected local, found {backend.name!r}, which this installation has not")
+    found: Callable[..., Iterator[Any]] = doors.load("backends", row)
+    return found
 
 
 @contextmanager

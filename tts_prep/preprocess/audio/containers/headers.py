@@ -76,3 +76,11 @@ def end_of_samples(file: FileIO, position: int, size: int, beginning: re.Pattern
     # Text padded with zeros, and a genre: samples are never like that.
     is_tag = tag.startswith(b"TAG") and all(byte == 0 or byte >= 0x20 for byte in tag[:-1])
     return size - _ID3V1 if is_tag and size - _ID3V1 >= position else size
+
+
+def id3v2_size(header: bytes) -> int:
+    """Return the size of an ID3v2 tag from its first 10 bytes; 0 if it is not a tag."""
+    if len(header) < 10 or header[:3] != b"ID3" or max(header[6:]) > 127:
+        return 0
+    a, b, c, d = header[6:]
+    return 10 + (a << 21 | b << 14 | c << 7 | d) + (10 if header[5] & 0x10 else 0)

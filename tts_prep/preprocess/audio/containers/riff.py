@@ -14,7 +14,7 @@ from io import FileIO
 
 import numpy as np
 
-from tts_prep.containers.mpeg import frame_header, inspect_mpeg
+from tts_prep import doors
 from tts_prep.preprocess.audio.containers.headers import (
     MAX_CHUNKS,
     UNKNOWN_32,
@@ -200,10 +200,11 @@ def _samples(
         rewrite: write the samples behind a new header, because libsndfile would misread the present one.
     """
     if form.kind in (_MPEG, _MP3):
-        frames = at(file, position, length)
-        if frame_header(frames[:4]) is None:
-            raise BrokenRecordingError(f"{container} of MPEG audio without a frame at byte {position:,}")
-        return inspect_mpeg(frames, 0)
+        row = doors.row("encodings", "mpeg")
+        if row is None:
+            raise BrokenRecordingError(f"{container} of MPEG audio, which this installation of tts-prep does not read")
+        stream: Stream = doors.load("encodings", row)(at(file, position, length), f"{container} at byte {position:,}")
+        return stream
     n_samples = None
     if form.is_linear:
         n_samples = length // form.align

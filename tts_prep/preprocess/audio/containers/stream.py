@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import FileIO
 
@@ -50,6 +51,19 @@ class Stream:
     contents: bytes | None = None
     is_lossy: bool = False
     plain: PlainSamples | None = None
+
+
+@dataclass(frozen=True)
+class Container:
+    """A kind of recordings besides WAV.
+
+    Attributes:
+        begins: whether the first ten bytes behind ID3 tags are those of such a file.
+        inspect: returns the stream of an open file; the position of these bytes, and the size of the file, follow.
+    """
+
+    begins: Callable[[bytes], bool]
+    inspect: Callable[[FileIO, int, int], Stream]
 
 
 def read_from(file: FileIO, position: int) -> bytes:
