@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
+from tts_prep.preprocess.safe_yaml import safe_loader
 
 _KEY = re.compile(r"<([^<>]*)>")
 _ELEMENT = re.compile(r"(.*)\[(\d+)\]")
@@ -38,14 +39,13 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
         ConfigurationError: the file cannot be read, is not YAML, or has other tags; a reference has no key, is
             circular, or expands to more than 100,000 values.
     """
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingPackageError("reading YAML needs PyYAML: pip install 'tts-prep[yaml]'") from error
+    loader = safe_loader("files of SpeeChain")
+    import yaml
+
     where, text = _text_of(source)
     text = "\n".join("" if line.strip() == "..." and line[0] in " \t" else line for line in text.splitlines())
     try:
-        value = yaml.load(text, _loader(where))
+        value = yaml.load(text, _with_references(loader, where))
     # A number in base 60, such as 1:30, can be too large for a float.
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
         if isinstance(error, ConfigurationError):
@@ -60,12 +60,8 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     return resolved
 
 
-def _loader(where: str) -> Any:
+def _with_references(loader: Any, where: str) -> Any:
     """Return a loader of plain values and references only, which refuses repeated keys."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
-        """Construct plain values and references only, and reject repeated keys."""
 
     def construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
         value: dict[Any, Any] = {}
@@ -77,11 +73,11 @@ def _loader(where: str) -> Any:
             value[key] = loader.construct_object(value_node, deep=True)
         return value
 
-    Loader.add_constructor("!ref", _construct_reference)
+    loader.add_constructor("!ref", _construct_reference)
     for tag in ("!str", "!list", "!tuple"):
-        Loader.add_constructor(tag, _construct_text)
-    Loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
-    return Loader
+        loader.add_constructor(tag, _construct_text)
+    loader.add_constructor("tag:yaml.org,2002:map", construct_mapping)
+    return loader
 
 
 def _construct_reference(loader: Any, node: Any) -> _Reference:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,3 +135,45 @@ def test_a_vocoder_with_a_number_beyond_all_floats_is_one_line(tmp_path: Path, k
     (tmp_path / "config.json").write_text(json.dumps({**values, key: 10**400}))
     with pytest.raises(ConfigurationError, match=rf"config\.json: '{key}': a number of 1329 bits is too large"):
         read_vocoder_config(tmp_path / "config.json")
+
+
+def _doubling(line: str, n: int = 60) -> str:
+    return "".join(line.format(this=i, last=i - 1) for i in range(1, n))
+
+
+# Texts whose time or memory would grow faster than they do: as the square, or doubled by every line.
+PILED: dict[str, Callable[[int], str]] = {
+    "a.toml: a name of many parts": lambda n: "a." * n + "a=1",
+    "b.toml: a table of many parts": lambda n: "[" + "a." * n + "a]\nb=1",
+    "c.toml: names below it": lambda n: "[" + "a." * (n // 4) + "a]\n" + "".join(f"b{i}=1\n" for i in range(n // 8)),
+    "d.toml: names in quotes": lambda n: '"a".' * n + "a=1",
+    "a.json: comments without an end": lambda n: "/*" * n,
+    "b.json: texts without an end": lambda n: '"' + '\\"' * n,
+    "a.yaml: merges": lambda _: "a0: &a0 {x: 1, y: 2}\n" + _doubling("a{this}: &a{this}\n  <<: [*a{last}, *a{last}]\n"),
+    "b.yaml: merges of many": lambda n: "a: &a {x: 1}\nb:\n  <<: [" + "*a, " * n + "*a]\n",
+    "c.yaml: references": lambda _: (
+        "a0: &a0 [x]\n" + _doubling("a{this}: &a{this} [*a{last}, *a{last}]\n") + "sample_rate: *a59\nn_fft: *a58\n"
+    ),
+    "d.yaml: a number in base 60": lambda n: "sampling_rate: " + "1:" * n + "1",
+}
+
+
+@pytest.mark.parametrize("name", list(PILED))
+def test_the_cost_of_a_file_is_in_proportion_to_its_length(tmp_path: Path, name: str) -> None:
+    # Each took from 20 seconds to the age of the universe; a tenth of a second is left for each of 50,000 characters.
+    path = tmp_path / name.partition(":")[0]
+    path.write_text(PILED[name](50_000), encoding="utf-8")
+    started = time.process_time()
+    with pytest.raises(ConfigurationError) as refused:
+        (read_config_file if path.suffix == ".toml" else read_vocoder_config)(path)
+    assert time.process_time() - started < 10
+    assert len(str(refused.value)) < 1000
+
+
+def test_names_in_texts_and_comments_of_settings_may_have_any_number_of_dots(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    dots = "." * 100
+    path.write_text(
+        f"# {dots}\npreset = \"hifigan\" # {dots}\na = \"{dots}\"\nb = '''{dots}\n{dots}'''\n", encoding="utf-8"
+    )
+    assert read_config_file(path).tables["b"] == f"{dots}\n{dots}"

@@ -146,7 +146,7 @@ def test_two_names_of_a_setting_must_not_contradict_each_other(tmp_path: Path) -
         ("[" * 100_000, "a.json", "not JSON"),
         ("[" * 5_000, "a.yaml", "not YAML"),
         ('{"data": {"sampling_rate": 1' + "0" * 5000 + "}}", "a.json", "not JSON"),
-        (" " * (1 << 20) + "{}", "a.json", "longer than the maximum of 1,048,576 bytes"),
+        (" " * (1 << 17) + "{}", "a.json", "longer than the maximum of 131,072 bytes"),
         ({"data": {**VITS, "win_length": 4096}}, "a.json", "win_length: expected at most n_fft = 1024, found 4096"),
         (
             {"data": {**VITS, "n_mel_channels": True}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -34,8 +35,15 @@ _TABLES = {
 """The records of the settings in each table of a file."""
 
 _NONE_IS_A_VALUE = ("frontend",)
-_MAX_BYTES: Final = 1 << 20
-"""The maximum length of a file of settings; those of vocoders have some thousand bytes."""
+_MAX_BYTES: Final = 1 << 18
+"""The maximum length of a file of settings; those of presets have some thousand bytes."""
+# For each part of a name, tomllib looks at all before it: "a.a.a…" takes quadratic time. A setting has three parts.
+_MAX_DOTS: Final = 40
+_NOT_NAMES: Final = re.compile(
+    r'''"""(?:\\.|[^\\])*?(?:"""|\Z)|\'{3}.*?(?:\'{3}|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|'[^'\n]*(?:'|$)|#[^\n]*|'''
+    r"(?<![\w.])[+-]?\d+\.\d+",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,9 @@ def read_config_file(path: Path) -> ConfigFile:
         ConfigurationError: the file cannot be read or is not TOML.
     """
     try:
-        return ConfigFile(path, tomllib.loads(read_regular(path, _MAX_BYTES).decode("utf-8")))
+        text = read_regular(path, _MAX_BYTES).decode("utf-8")
+        _check_depth(text)
+        return ConfigFile(path, tomllib.loads(text))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
     except RecursionError as error:
@@ -61,6 +71,18 @@ def read_config_file(path: Path) -> ConfigFile:
     except ValueError as error:
         # Errors of TOML and of UTF-8, and integers of thousands of digits.
         raise ConfigurationError(f"{path}: not TOML: {error}; 'tts-prep presets NAME' prints an example") from error
+
+
+def _check_depth(text: str) -> None:
+    """Check that no line of TOML has a name of very many parts.
+
+    Raises:
+        ValueError: one has.
+    """
+    bare = _NOT_NAMES.sub(lambda match: "\n" * match[0].count("\n"), text)
+    for number, line in enumerate(bare.split("\n"), 1):
+        if line.count(".") > _MAX_DOTS:
+            raise ValueError(f"line {number} has {line.count('.'):,} dots, names have at most three parts")
 
 
 def configure(

@@ -14,13 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.safe_yaml import safe_load
 
-_MAX_BYTES: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 17
+"""The maximum length of a file, which PyYAML reads in some seconds; those of vocoders have some thousand bytes."""
 _EXPECTED: Final = (
     "the configuration of a vocoder: of HiFi-GAN or BigVGAN (JSON), VITS, GPT-SoVITS, Coqui TTS, Amphion (JSON), Vocos "
     "or NeMo (YAML)"
@@ -35,8 +37,9 @@ _NAMES: Final = {
     "fmin": ("fmin", "mel_fmin", "lowfreq"),
     "fmax": ("fmax", "mel_fmax", "highfreq"),
 }
-_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA: Final = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
+# A text or comment without an end reaches to that of the file, so that no later one is searched through it again.
+_COMMENT: Final = re.compile(r'("(?:\\.|[^"\\])*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING_COMMA: Final = re.compile(r'("(?:\\.|[^"\\])*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 def read_vocoder_config(path: Path) -> MelConfig:
@@ -66,7 +69,7 @@ def _parsed(path: Path) -> Any:
     try:
         text = data.decode("utf-8-sig")
         if is_yaml:
-            return _yaml(text)
+            return safe_load(text, "configurations in YAML")
         # Amphion and Coqui write comments, and commas before brackets.
         for pattern in (_COMMENT, _TRAILING_COMMA):
             text = pattern.sub(lambda found: found[1] or "", text)
@@ -74,19 +77,6 @@ def _parsed(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ConfigurationError(f"{path}: not {kind} ({reason}); expected {_EXPECTED}") from error
-
-
-def _yaml(text: str) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise MissingPackageError(
-            "configurations in YAML need PyYAML, which is not installed: pip install 'tts-prep[yaml]'"
-        ) from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
 
 
 class _Table:
