@@ -37,13 +37,13 @@ import soundfile
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.prepare import prepare
-from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.make.shards import make_shard
 from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import Worker, WorkerPool
 from tts_prep.preprocess.workers.worker import DONE
+from tts_prep.progress import Progress
 
 TEXTS = ("Yes.", "Why not?", "He left.", "It was cold.", "Come in, please.")
 AUDIO = "noise.flac"

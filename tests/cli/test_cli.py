@@ -29,7 +29,7 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.mel import COMPILING
 from tts_prep.preprocess.make.prepare import Result
-from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.progress import Progress
 from tts_prep.quantities import bytes_text, duration_text
 
 DEFAULT_PRESET = "preset: parakeet (the default; a vocoder needs its own, see 'tts-prep presets')"

@@ -25,8 +25,8 @@ from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.prepare import prepare
-from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.update.repair import repair_store
+from tts_prep.progress import Progress
 
 ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))
 WAYS = ("flip a bit", "change a byte", "truncate", "extend", "zero a page", "delete")

@@ -17,7 +17,7 @@ from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.remote.arriving import Patience, Progress
+from tts_prep.remote.arriving import Arrival, Patience
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.server import Server
 
@@ -191,7 +191,7 @@ def pieces(web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     """Return what lists the pieces in which a file arrives that is asked for by 100,000 bytes."""
     monkeypatch.setattr("tts_prep.remote.arriving.BLOCK", 100_000)
     server = Server("s3://bucket/voice")
-    return lambda entry: list(server._pieces(entry.file, entry.size, entry.size, Progress(), Event(), Patience()))
+    return lambda entry: list(server._pieces(entry.file, entry.size, entry.size, Arrival(), Event(), Patience()))
 
 
 @pytest.mark.parametrize("status", [200, 206])

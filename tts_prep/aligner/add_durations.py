@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from tts_prep.preprocess.add.add_arrays import add_features, intact_shard
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.workers.backend import Backend
+from tts_prep.progress import ShowProgress, hidden
 
 _MAX_SECONDS: Final = 20.0
 """The maximum duration of an utterance of the sample."""
@@ -31,7 +32,7 @@ def add_durations(
     sample: int = AlignerConfig.sample,
     jobs: int = 1,
     backend: Backend = Backend(),
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    progress: ShowProgress = hidden,
 ) -> Manifest:
     """Align the phonemes of a complete store with its mels, and add ``durations`` to it; return the new manifest.
 
@@ -45,7 +46,7 @@ def add_durations(
     Args:
         sample: the maximum number of utterances to train on. They are chosen by their ids.
         jobs, backend: the number of worker processes, and where they run.
-        progress: called with the number of finished shards and of all shards.
+        progress: called with the number of finished shards.
 
     Raises:
         StoreError: the store is incomplete, or its mels have a scale of their own. The store is unchanged.

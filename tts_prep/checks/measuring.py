@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +23,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.features.pitch_units import hertz
+from tts_prep.progress import Progress, ShowProgress, hidden
 
 Powers = npt.NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def measure(
     *,
     use_stored: bool = True,
     known: Floats | None = None,
-    progress: Callable[[int, int, str], None] = lambda _done, _total, _step: None,
+    progress: ShowProgress = hidden,
 ) -> Measures:
     """Measure all utterances of a dataset, reading each array once.
 
@@ -57,7 +57,7 @@ def measure(
         dataset: the dataset.
         use_stored: whether to use measures that ``tts-prep add --measures`` has added to the index.
         known: the measures of single waveforms or mels, NaN in rows that are to be measured, [n, n_names].
-        progress: called with the number of measured utterances, of all utterances, and the step.
+        progress: called with the number of measured utterances of each step.
 
     Raises:
         CorruptStoreError: a shard does not match the manifest or the index.
@@ -67,9 +67,9 @@ def measure(
     reader = _Reader(dataset, known)
     lengths = dataset.n_frames.tolist()
     n = len(lengths)
-    parts = map_slices(reader.read, lengths, _AT_A_TIME, lambda done: progress(done, n, "measuring"))
+    parts = map_slices(reader.read, lengths, _AT_A_TIME, lambda done: progress(Progress(done, n, step="measuring")))
     rows = Rows.joined(parts or [reader.read(slice(0, 0))])
-    progress(n, n, "comparing")
+    progress(Progress(n, n, step="comparing"))
     found = Findings(dataset, rows, _NAMES)
     columns = {m.name: _column(m, found) for m in MEASURES}
     return Measures(dataset, columns, found.copies, found.correlations, found.text_fits[1])

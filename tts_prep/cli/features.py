@@ -144,9 +144,9 @@ def align(store: Path, settings: AlignerConfig, jobs: int) -> None:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
     from tts_prep.aligner.add_durations import add_durations
-    from tts_prep.cli.progress import make_shard_progress
+    from tts_prep.cli.progress import make_progress
 
-    with make_shard_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)
     say(f"{store}: durations, aligned by a model of phones that was trained on {store} itself")
     for remark in manifest.arrays["durations"].get("remarks", {}).values():

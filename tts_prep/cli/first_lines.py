@@ -13,10 +13,10 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
+from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import values_text
 
 _MAX_TEXTS = 200
@@ -142,7 +142,7 @@ def _rate(path: Path) -> int:
         return 0
 
 
-def with_first_lines(lines: list[str], progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+def with_first_lines(lines: list[str], progress: ShowProgress) -> ShowProgress:
     """Return a callback that prints lines and the number of rows before it first shows progress.
 
     Args:

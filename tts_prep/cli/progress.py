@@ -1,16 +1,16 @@
-"""Progress of a run: a bar on a terminal, periodic lines otherwise."""
+"""Progress of a command: a bar on a terminal, periodic lines otherwise."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from tts_prep.cli import interruption
 from tts_prep.cli.verbosity import is_quiet
-from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import duration_text
 
 if TYPE_CHECKING:
@@ -27,43 +27,23 @@ _BAR_FORMAT = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaini
 
 
 @contextmanager
-def make_progress(stream: TextIO) -> Iterator[Callable[[Progress], None]]:
-    """Yield a callback that shows the progress of a run on a stream."""
+def make_progress(stream: TextIO) -> Iterator[ShowProgress]:
+    """Yield a callback that shows the progress of a command on a stream."""
     started = time.monotonic()
-    with _counter(stream, "utterances") as count:
-        yield lambda now: count(now.done + now.under_way, now.total, _text(now, started))
-
-
-@contextmanager
-def make_shard_progress(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callback that shows on a stream how many shards of all are done."""
-    with _counter(stream, "shards") as count:
-        yield lambda done, total: count(done, total, "")
-
-
-@contextmanager
-def make_step_progress(stream: TextIO) -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a callback that shows on a stream how many utterances of all are done in the named step."""
-    with _counter(stream, "utterances") as count:
-        yield count
-
-
-@contextmanager
-def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Yield a callback that shows a count, its total and a text."""
     if is_quiet():
         yield lambda *_: interruption.check()
         return
     if not stream.isatty():
         last = time.monotonic()
 
-        def show(done: int, total: int, text: str) -> None:
+        def show(now: Progress) -> None:
             nonlocal last
             interruption.check()
-            now = time.monotonic()
-            if now - last >= _PLAIN_INTERVAL:
-                last = now
-                print(", ".join(filter(None, [f"{done:,} of {total:,} {noun}", text])), file=stream)
+            clock = time.monotonic()
+            if clock - last >= _PLAIN_INTERVAL:
+                last = clock
+                count = f"{now.done + now.under_way:,} of {now.total:,} {now.unit}"
+                print(", ".join(filter(None, [count, _text(now, started)])), file=stream)
 
         yield show
         return
@@ -72,19 +52,24 @@ def _counter(stream: TextIO, noun: str) -> Iterator[Callable[[int, int, str], No
     with ExitStack() as stack:
         bar: tqdm[NoReturn] | None = None
 
-        def update(done: int, total: int, text: str) -> None:
+        def update(now: Progress) -> None:
             nonlocal bar
             interruption.check()
             if bar is None:
                 # Created when the total is known.
                 bar = stack.enter_context(
                     tqdm(
-                        total=total, file=stream, dynamic_ncols=True, leave=False, smoothing=0.1, bar_format=_BAR_FORMAT
+                        total=now.total,
+                        file=stream,
+                        dynamic_ncols=True,
+                        leave=False,
+                        smoothing=0.1,
+                        bar_format=_BAR_FORMAT,
                     )
                 )
                 stack.enter_context(_redrawn(bar))
-            bar.set_postfix_str(text, refresh=False)
-            bar.update(done - bar.n)
+            bar.set_postfix_str(_text(now, started), refresh=False)
+            bar.update(now.done + now.under_way - bar.n)
             bar.refresh()
 
         yield update
@@ -111,7 +96,8 @@ def _redrawn(bar: tqdm[NoReturn]) -> Iterator[None]:
 
 
 def _text(progress: Progress, started: float) -> str:
-    if progress.step:
+    """Return what a command does; in a run, how much audio it has made, and how fast."""
+    if progress.step or progress.unit != "utterances":
         return progress.step
     if not progress.done + progress.under_way:
         return "starting"

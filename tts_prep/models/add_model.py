@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.resuming import finished_array_file
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore
+from tts_prep.progress import Progress, ShowProgress, hidden
 
 ALLOWED: Final = FailureLimit.parse("1%")
 
@@ -48,7 +49,7 @@ class ModelRun:
         timeout: seconds that a batch may take.
         load_timeout: seconds that loading the function may take in each process.
         allowed: the number of utterances that may have no value.
-        progress: called with the number of finished shards and of all shards.
+        progress: called with the number of finished shards.
     """
 
     devices: tuple[str, ...] = ("cpu",)
@@ -57,7 +58,7 @@ class ModelRun:
     timeout: float = 600.0
     load_timeout: float = 3600.0
     allowed: FailureLimit = ALLOWED
-    progress: Callable[[int, int], None] = lambda _done, _total: None
+    progress: ShowProgress = hidden
 
     def __post_init__(self) -> None:
         if not self.devices:
@@ -101,7 +102,7 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
         planned = planned_again(store, config, manifest, run.corpus, run.alignments) if run.corpus else None
         arrays, columns = _own_arrays(manifest), column_datasets(manifest.datasets[INDEX])
         source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
-        look = _Progress(run.progress, len(manifest.shards))
+        look = _Counter(run.progress, len(manifest.shards))
         processes = ModelProcesses(model, run.devices, source, run.timeout, run.load_timeout, look)
         try:
             description = processes.describe()
@@ -122,14 +123,14 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
             processes.stop()
 
 
-class _Progress:
+class _Counter:
     """Tells the number of finished shards, also while nothing happens: what shows it ends an interrupted run."""
 
-    def __init__(self, progress: Callable[[int, int], None], total: int) -> None:
+    def __init__(self, progress: ShowProgress, total: int) -> None:
         self._progress, self._total, self.done = progress, total, 0
 
     def __call__(self) -> None:
-        self._progress(self.done, self._total)
+        self._progress(Progress(self.done, self._total, unit="shards"))
 
 
 @dataclass
@@ -151,7 +152,7 @@ class _Making:
         self._known: dict[int, dict[int, Outcome]] = {}
         self._starts = np.cumsum([0, *(entry.rows for entry in self.manifest.shards)]).tolist()
 
-    def make(self, processes: ModelProcesses, progress: _Progress) -> dict[str, tuple[FileEntry, ...]]:
+    def make(self, processes: ModelProcesses, progress: _Counter) -> dict[str, tuple[FileEntry, ...]]:
         """Make all files that are missing; return the files of each array, one per shard, in order.
 
         Raises:
@@ -170,7 +171,7 @@ class _Making:
         numbers = range(len(self.manifest.shards))
         return {name: tuple(self._entries[number][name] for number in numbers) for name in sorted(self.outputs.specs)}
 
-    def _todo(self, progress: _Progress) -> Iterator[ShardWork]:
+    def _todo(self, progress: _Counter) -> Iterator[ShardWork]:
         """Yield the shards that are not finished; count those that are."""
         for number, start in enumerate(self._starts[:-1]):
             shard = intact_shard(self.store, number)

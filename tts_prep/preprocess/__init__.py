@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.make.parts import finish_store as finish_store
     from tts_prep.preprocess.make.prepare import Result as Result
     from tts_prep.preprocess.make.prepare import prepare as prepare
-    from tts_prep.preprocess.make.shard_run import Progress as Progress
     from tts_prep.preprocess.option import Option as Option
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab
     from tts_prep.preprocess.workers.backend import Backend as Backend
+    from tts_prep.progress import Progress as Progress
+    from tts_prep.progress import ProgressBar as ProgressBar
 else:
     __all__, __getattr__, __dir__ = public_names(__name__)

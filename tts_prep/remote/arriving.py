@@ -42,7 +42,7 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 
 @dataclass
-class Progress:
+class Arrival:
     """When the last bytes of a file arrived, over all attempts; at first, when it was asked for."""
 
     last: float = field(default_factory=time.monotonic)
@@ -53,7 +53,7 @@ class Progress:
 
 
 def arriving(
-    source: AbstractContextManager[Any], most: int, patience: Patience, progress: Progress, stop: Event
+    source: AbstractContextManager[Any], most: int, patience: Patience, arrival: Arrival, stop: Event
 ) -> Iterator[bytes]:
     """Yield the bytes of a source as they arrive, up to one byte more than `most`.
 
@@ -71,7 +71,7 @@ def arriving(
     try:
         while piece := _next(pieces, patience, stop):
             done += len(piece)
-            progress.last = now = time.monotonic()
+            arrival.last = now = time.monotonic()
             yield piece
             if stop.is_set():
                 raise Stopped

@@ -27,14 +27,14 @@ def fetch(url: str, folder: Path) -> None:
       tts-prep fetch s3://bucket/store store
       tts-prep fetch https://example.org/store store
     """
-    from tts_prep.cli.progress import make_step_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.format.files.paths import is_url
     from tts_prep.quantities import bytes_text
     from tts_prep.remote.fetching import fetch_store
 
     if not is_url(url):
         raise click.BadParameter(f"expected a URL such as s3://bucket/store, found '{url}'", param_hint="URL")
-    with make_step_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
         fetched = fetch_store(url, folder, progress)
     here = f"; {bytes_text(fetched.kept)} were there" if fetched.kept else ""
     count = len(fetched.manifest.files) + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.lock import locked
 from tts_prep.format.layout import LOCK, MANIFEST, PARTIAL_SUFFIX
 from tts_prep.format.records.manifest import FileEntry, Manifest, parse_manifest
+from tts_prep.progress import Progress, ShowProgress, hidden
 from tts_prep.quantities import bytes_text
 from tts_prep.remote.arriving import Patience
 from tts_prep.remote.placing import placing
@@ -39,7 +39,7 @@ class Fetched:
 def fetch_store(
     url: str,
     folder: Path,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
+    progress: ShowProgress = hidden,
     patience: Patience = Patience(),
 ) -> Fetched:
     """Download the store behind a URL into a folder, each file checked, and the manifest last.
@@ -49,7 +49,7 @@ def fetch_store(
     Args:
         url: see `Server`.
         folder: a new or empty folder, or one in which this was interrupted.
-        progress: called with the number of utterances that are here, that of all, and a text.
+        progress: called with the number of utterances that are here.
 
     Raises:
         ConfigurationError: the folder has another store or other files.
@@ -109,7 +109,7 @@ def _size_here(path: Path, size: int) -> int:
         return 0
 
 
-def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: Callable[[int, int, str], None]) -> int:
+def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: ShowProgress) -> int:
     """Download the files of a store; return the number of bytes that were here."""
     stop = Event()
     done = kept = 0
@@ -121,7 +121,7 @@ def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: Cal
                 entry = futures[future]
                 kept += entry.size if future.result() else 0
                 done += entry.rows if entry in manifest.shards else 0
-                progress(done, total, "")
+                progress(Progress(done, total))
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)

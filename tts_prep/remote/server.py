@@ -26,7 +26,7 @@ from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
 from tts_prep.quantities import count_text
-from tts_prep.remote.arriving import BLOCK, Patience, Progress, Stopped, arriving
+from tts_prep.remote.arriving import BLOCK, Arrival, Patience, Stopped, arriving
 
 PACKAGES: Final = {
     "s3": "s3fs",
@@ -123,9 +123,9 @@ class Server:
             parse_manifest(where, text)
             return data
 
-        def attempt(progress: Progress) -> bytes:
+        def attempt(arrival: Arrival) -> bytes:
             pieces: list[bytes] = []
-            for piece in self._pieces(MANIFEST, LONGEST_MANIFEST, None, progress, Event(), patience or self.patience):
+            for piece in self._pieces(MANIFEST, LONGEST_MANIFEST, None, arrival, Event(), patience or self.patience):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > LONGEST_MANIFEST:
                     raise CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
@@ -147,10 +147,10 @@ class Server:
         """
         stopping = stop or Event()
 
-        def attempt(progress: Progress) -> None:
+        def attempt(arrival: Arrival) -> None:
             file.seek(0)
             digest, size = hashlib.sha256(), 0
-            for piece in self._pieces(entry.file, entry.size, entry.size, progress, stopping, self.patience):
+            for piece in self._pieces(entry.file, entry.size, entry.size, arrival, stopping, self.patience):
                 size += len(piece)
                 if size > entry.size:
                     break
@@ -166,12 +166,12 @@ class Server:
         self._retried(entry.file, attempt, stopping, self.patience)
 
     def _pieces(
-        self, name: str, most: int, size: int | None, progress: Progress, stop: Event, patience: Patience
+        self, name: str, most: int, size: int | None, arrival: Arrival, stop: Event, patience: Patience
     ) -> Iterator[bytes]:
         """Return the bytes of a file as they arrive, up to one byte more than `most`."""
         # Here, because the first import of a library may take longer than an answer.
         system, root = self._system()
-        return arriving(self._opened(system, f"{root}/{name}", size), most, patience, progress, stop)
+        return arriving(self._opened(system, f"{root}/{name}", size), most, patience, arrival, stop)
 
     @contextmanager
     def _opened(self, system: Any, path: str, size: int | None) -> Iterator[Any]:
@@ -241,15 +241,15 @@ class Server:
         limit = aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence)
         return {"trust_env": True, **configured.get(self.scheme, {}).get("client_kwargs", {}), "timeout": limit}
 
-    def _retried(self, name: str, attempt: Callable[[Progress], T], stop: Event, patience: Patience) -> T:
-        progress = Progress()
+    def _retried(self, name: str, attempt: Callable[[Arrival], T], stop: Event, patience: Patience) -> T:
+        arrival = Arrival()
         for number in range(1, patience.attempts + 1):
             try:
-                return attempt(progress)
+                return attempt(arrival)
             except (WriteError, MissingPackageError, Stopped):
                 raise
             except Exception as error:  # every library below fsspec has its own
-                if number == patience.attempts or _is_final(error) or progress.silence() > patience.stall:
+                if number == patience.attempts or _is_final(error) or arrival.silence() > patience.stall:
                     raise self._error(name, error, number) from error
             wait = patience.wait * 2 ** (number - 1) * (0.5 + _JITTER.random())
             if stop.wait(wait):

@@ -21,7 +21,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.prepare import Result, prepare
-from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.progress import Progress
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 

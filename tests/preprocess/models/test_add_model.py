@@ -26,6 +26,7 @@ from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.progress import Progress
 
 sys.path.insert(0, str(Path(__file__).parent))
 import model_functions as functions
@@ -146,10 +147,12 @@ def test_a_class_returns_arrays_numbers_and_texts_and_is_created_once_in_each_pr
 
 def test_bytes_do_not_depend_on_the_number_of_processes_or_on_an_interruption(own: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(own, tmp_path / "other"))
-    add_array(own, "model", functions.Codes, jobs=2)
+    shards: list[Progress] = []
+    add_array(own, "model", functions.Codes, jobs=2, progress=shards.append)
+    assert shards[-1] == Progress(3, 3, unit="shards")
 
-    def interrupted(done: int, _total: int) -> None:
-        if done == 2:
+    def interrupted(now: Progress) -> None:
+        if now.done == 2:
             raise KeyboardInterrupt
 
     before, model = files(other), ModelFunction("model", functions.Codes)
@@ -157,11 +160,11 @@ def test_bytes_do_not_depend_on_the_number_of_processes_or_on_an_interruption(ow
         add_model(other, model, ModelRun(progress=interrupted))
     assert files(other) == before
     done: list[int] = []
-    add_model(other, model, ModelRun(progress=lambda number, _: done.append(number)))
+    add_model(other, model, ModelRun(progress=lambda now: done.append(now.done)))
     assert sorted({*done}) == [0, 2, 3]
     assert files(other) == files(own)
     # Again, there is nothing to do.
-    add_model(other, model, ModelRun(progress=lambda number, _: done.append(number)))
+    add_model(other, model, ModelRun(progress=lambda now: done.append(now.done)))
     assert files(other) == files(own)
 
 

@@ -23,6 +23,7 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.failure_limit import FailureLimit
+from tts_prep.progress import Progress
 
 sys.path.insert(0, str(Path(__file__).parent))
 import model_functions as functions
@@ -131,9 +132,9 @@ def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resu
     before = files(place / "store")
     model = ModelFunction("model", functions.Logged, {"log": str(log_of(place))})
 
-    def interrupted(done: int, _total: int) -> None:
+    def interrupted(now: Progress) -> None:
         # The first of three shards is unchanged, the second is computed, the third is not begun.
-        if done == 2:
+        if now.done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

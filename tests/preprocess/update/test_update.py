@@ -33,7 +33,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.make import examples, shards
-from tts_prep.preprocess.make.shard_run import Progress
+from tts_prep.progress import Progress
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 

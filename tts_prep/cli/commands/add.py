@@ -182,10 +182,10 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
 
 
 def _add_columns(store: Path, file: Path, replace: bool) -> None:
-    from tts_prep.cli.progress import make_step_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.add.add_columns import add_columns
 
-    with make_step_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
         added = add_columns(store, file, replace=replace, progress=progress)
     for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
@@ -205,11 +205,11 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
 def _add_measures(store: Path) -> None:
     from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
     from tts_prep.checks.measuring import measure
-    from tts_prep.cli.progress import make_step_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess.add.add_columns import add_index_array
 
-    with make_step_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
 
         def values() -> Any:
             return measures_table(measure(UtteranceDataset(store), use_stored=False, progress=progress))
@@ -230,7 +230,7 @@ def _add_features(
     models: _Models,
 ) -> None:
     from tts_prep.cli.features import align, parse_features
-    from tts_prep.cli.progress import make_shard_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.add.add_arrays import add_features
     from tts_prep.preprocess.configuration.records import Configuration
@@ -245,7 +245,7 @@ def _add_features(
     source = rows() if parsed.recordings else None
     jobs, aligned = jobs or available_jobs(), parsed.alignments
     if parsed.features:
-        with make_shard_progress(sys.stderr) as progress:
+        with make_progress(sys.stderr) as progress:
             manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
         for name, spec in specs_of(parsed.features).items():
             _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
@@ -284,13 +284,13 @@ def _add_model(
     aligned: CorpusAlignments | None,
     jobs: int,
 ) -> None:
-    from tts_prep.cli.progress import make_shard_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.models.add_model import ModelRun, add_model
     from tts_prep.preprocess.make.failure_limit import FailureLimit
 
     devices = ("cpu",) * jobs if how.devices is None else how.devices
     allowed = FailureLimit.parse(how.max_failures)
-    with make_shard_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
         run = ModelRun(devices, rows, aligned, how.timeout, how.load_timeout, allowed, progress)
         added = add_model(store, replace(model, batch_seconds=how.batch_seconds), run)
     for spec in added.arrays:

@@ -26,13 +26,13 @@ def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
       tts-prep remove store --columns wer,cer
       tts-prep remove store --array pitch --array voiced
     """
-    from tts_prep.cli.progress import make_step_progress
+    from tts_prep.cli.progress import make_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.preprocess.add.add_columns import remove_columns
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
     if not names and not arrays:
         raise ConfigurationError("nothing to remove; give --columns or --array")
-    with make_step_progress(sys.stderr) as progress:
+    with make_progress(sys.stderr) as progress:
         remove_columns(store, names, arrays, progress=progress)
     say(f"{store}: removed {', '.join([*names, *arrays])}")

@@ -23,6 +23,7 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.workers.backend import Backend
+from tts_prep.progress import ShowProgress, hidden
 
 
 def add_array(
@@ -45,6 +46,7 @@ def add_array(
     load_timeout: float = ModelRun.load_timeout,
     max_failures: str | int = "1%",
     backend: Backend = Backend(),
+    progress: ShowProgress = hidden,
 ) -> Manifest:
     """Add an array that a function computes from a complete store; return the new manifest.
 
@@ -74,6 +76,7 @@ def add_array(
         load_timeout: seconds that creating a class may take in each process; after them the call ends.
         max_failures: how many utterances may have no value: a number, or a share such as ``"1%"``.
         backend: where a function of one utterance runs; one of batches runs on this machine.
+        progress: called with the number of finished shards; `ProgressBar` shows it.
 
     Raises:
         StoreError: see `add_features`.
@@ -84,13 +87,15 @@ def add_array(
     spec = ArraySpec(name, dtype, tuple(row_shape) if isinstance(row_shape, list) else row_shape, axis, rate=rate)
     if not isinstance(function, type) and batch_seconds is None:
         spec = replace(spec, settings=dict(settings or {})).checked()
-        return add_features(Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend)
+        return add_features(
+            Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend, progress=progress
+        )
     if not backend.is_local:
         raise ConfigurationError("backend: a function of batches has its processes on this machine; give devices=")
     model = ModelFunction(name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds)
     rows = _rows(Path(store), Path(corpus), root) if corpus is not None else None
     processes, allowed = ("cpu",) * jobs if devices is None else tuple(devices), FailureLimit.parse(max_failures)
-    run = ModelRun(processes, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed)
+    run = ModelRun(processes, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed, progress=progress)
     return add_model(Path(store), model, run).manifest
 
 

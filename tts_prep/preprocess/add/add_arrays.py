@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -32,6 +32,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
+from tts_prep.progress import Progress, ShowProgress, hidden
 
 
 def add_features(
@@ -42,7 +43,7 @@ def add_features(
     alignments: CorpusAlignments | None = None,
     jobs: int = 1,
     backend: Backend = Backend(),
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    progress: ShowProgress = hidden,
 ) -> Manifest:
     """Add the arrays of features to a complete store; return its new manifest.
 
@@ -54,7 +55,7 @@ def add_features(
         alignments: the alignments of the store, if they change its shards and the features need recordings.
         jobs: the number of worker processes.
         backend: where the workers run.
-        progress: called with the number of finished shards and of all shards.
+        progress: called with the number of finished shards.
 
     Raises:
         StoreError: the store is incomplete, was made from another corpus, or has an array of that name with other
@@ -102,15 +103,16 @@ def _run(
     pool: WorkerPool[_ShardJob, _ArrayFiles],
     make: Callable[[_ShardJob], _ArrayFiles],
     todo: Sequence[_ShardJob],
-    progress: Callable[[int, int], None],
+    progress: ShowProgress,
 ) -> dict[str, tuple[FileEntry, ...]]:
     """Make the array files of all shards. Return the files of each new array, one per shard, in order."""
     made: dict[int, _ArrayFiles] = {}
-    progress(0, len(todo))
+    now = Progress(0, len(todo), unit="shards")
+    progress(now)
     with contextlib.closing(pool.run(make, todo, _text)) as results:
         for result in results:
             made[result.number] = result
-            progress(len(made), len(todo))
+            progress(replace(now, done=len(made)))
     return {name: tuple(made[number].entries[name] for number in sorted(made)) for name in sorted(made[0].entries)}
 
 

@@ -27,6 +27,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.preprocess.add.add_arrays import is_intact, stored_shards
 from tts_prep.preprocess.add.column_table import ColumnTable, read_column_table
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
+from tts_prep.progress import Progress, ShowProgress, hidden
 
 EXTERNAL: Final = "external_columns"
 """The array of all columns of numbers and categories that `add_columns` has added."""
@@ -37,19 +38,11 @@ EXTERNAL_TEXTS: Final = "external_texts"
 _OWN_NAMES: Final = {EXTERNAL, EXTERNAL_TEXTS, f"{EXTERNAL_TEXTS}_start", f"n_{EXTERNAL_TEXTS}"}
 
 
-StepProgress = Callable[[int, int, str], None]
-"""Called with the number of finished utterances, of all utterances, and the step that they are counted in."""
-
-
-def no_progress(_done: int, _total: int, _step: str) -> None:
-    """Show nothing."""
-
-
 def add_index_array(
     store: Path,
     spec: Callable[[Manifest], ArraySpec],
     values: Callable[[], npt.NDArray[np.float64]],
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = hidden,
 ) -> Manifest:
     """Add an array with index columns to a complete store; return the new manifest.
 
@@ -59,7 +52,7 @@ def add_index_array(
         spec: returns the specification for a manifest: float64, with the axis ``utterance`` and ``index_columns``.
         values: returns the values in the order of the index, [n_utterances, n_columns]; not called if the store
             already has the array.
-        progress: called with the number of finished utterances, of all utterances, and the step.
+        progress: called with the number of finished utterances of each step.
 
     Raises:
         StoreError: the store is incomplete, was replaced meanwhile, or has a column with one of the names. The store is
@@ -82,7 +75,7 @@ def add_index_array(
             shards = stored_shards(folder, manifest)
             report = _report_of(progress, manifest, "writing columns")
             files = index_array_files(folder, array, shards, lambda rows: list(table[rows]), report)
-            progress(manifest.index.rows, manifest.index.rows, "writing the index")
+            progress(Progress(manifest.index.rows, manifest.index.rows, step="writing the index"))
             return assemble_store(folder, shards, {**manifest.array_files, array.name: files})
 
 
@@ -91,7 +84,7 @@ def add_columns(
     source: str | Path | Mapping[str, Sequence[Any]],
     *,
     replace: bool = False,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = hidden,
 ) -> ColumnTable:
     """Add columns of numbers, categories or texts to the index of a complete store; return what was added.
 
@@ -112,7 +105,7 @@ def add_columns(
             utterances, or a column ``audio`` the paths of recordings; an utterance without a row, and an empty value,
             has NaN, or an empty text. A column of more than 256 different texts is one of texts, not categories.
         replace: whether columns that were added before are replaced.
-        progress: called with the number of finished utterances, of all utterances, and the step.
+        progress: called with the number of finished utterances of each step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -138,7 +131,7 @@ def remove_columns(
     columns: Sequence[str] = (),
     arrays: Sequence[str] = (),
     *,
-    progress: StepProgress = no_progress,
+    progress: ShowProgress = hidden,
 ) -> Manifest:
     """Remove columns that `add_columns` has added, and added arrays, from a complete store; return the new manifest.
 
@@ -146,7 +139,7 @@ def remove_columns(
         store: the store.
         columns: names of columns.
         arrays: names of arrays. What one model has made is removed together.
-        progress: called with the number of finished utterances, of all utterances, and the step.
+        progress: called with the number of finished utterances of each step.
 
     Raises:
         StoreError: the store is incomplete, or has no such column or array.
@@ -186,7 +179,7 @@ def _rewrite(
     manifest: Manifest,
     columns: ColumnTable,
     removed: Sequence[str],
-    progress: StepProgress,
+    progress: ShowProgress,
 ) -> Manifest:
     """Write the columns in the place of those that were added before, without the removed arrays."""
     numbers, texts = _numbers_array(columns), _texts_array(columns)
@@ -208,13 +201,13 @@ def _rewrite(
             report = _report_of(progress, manifest, "writing texts" if array.text_columns else "writing columns")
             values = partial(_values, columns, array)
             files[array.name] = tuple(index_array_files(folder, array, shards, values, report))
-        progress(manifest.index.rows, manifest.index.rows, "writing the index")
+        progress(Progress(manifest.index.rows, manifest.index.rows, step="writing the index"))
         return assemble_store(folder, shards, files)
 
 
-def _report_of(progress: StepProgress, manifest: Manifest, step: str) -> Callable[[int], None]:
+def _report_of(progress: ShowProgress, manifest: Manifest, step: str) -> Callable[[int], None]:
     """Return a function that reports the number of finished utterances of a step."""
-    return lambda done: progress(done, manifest.index.rows, step)
+    return lambda done: progress(Progress(done, manifest.index.rows, step=step))
 
 
 def _numbers_array(columns: ColumnTable) -> ArraySpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.tables import table_rows
+from tts_prep.progress import Progress, ShowProgress, hidden
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is one of texts."""
@@ -125,7 +126,7 @@ class ColumnTable:
 def read_column_table(
     source: Path | Mapping[str, Sequence[Any]],
     ids: Sequence[str],
-    progress: Callable[[int, int, str], None] = lambda _done, _total, _step: None,
+    progress: ShowProgress = hidden,
 ) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 
@@ -135,7 +136,7 @@ def read_column_table(
     Args:
         source: a CSV, TSV, JSON lines, parquet or arrow file; or column name → values.
         ids: the ids of the store.
-        progress: called with the number of joined utterances, of all utterances, and the step.
+        progress: called with the number of joined utterances of each step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -144,13 +145,13 @@ def read_column_table(
     reader = _Reader(where, ids)
     for number, (place, values) in enumerate(_rows(source)):
         if number % _REPORT_EVERY == 0:
-            progress(reader.joined, len(ids), "checking the table")
+            progress(Progress(reader.joined, len(ids), step="checking the table"))
         reader.add(place, values)
     reader.check()
     table = reader.empty_table()
     for number, (place, values) in enumerate(_rows(source)):
         if number % _REPORT_EVERY == 0:
-            progress(reader.joined, len(ids), "reading the table")
+            progress(Progress(reader.joined, len(ids), step="reading the table"))
         reader.fill(table, place, values)
     return reader.finished(table)
 

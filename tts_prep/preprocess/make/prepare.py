@@ -37,7 +37,7 @@ from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
-from tts_prep.preprocess.make.shard_run import Progress, ShardRun
+from tts_prep.preprocess.make.shard_run import ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
@@ -47,6 +47,7 @@ from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, Kep
 from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
+from tts_prep.progress import ShowProgress, hidden
 
 Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]
 """Makes an array of an updated store that depends on all rows; see `prepare`."""
@@ -93,7 +94,7 @@ def prepare(
     jobs: int = 1,
     backend: Backend = Backend(),
     max_failures: str | int = "1%",
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: ShowProgress = hidden,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
     derived: Mapping[str, Derived] | None = None,
@@ -172,7 +173,7 @@ def make_store(
     planned: PlannedStore,
     pool: WorkerPool[ShardPlan, MadeShard],
     allowed: FailureLimit,
-    progress: Callable[[Progress], None],
+    progress: ShowProgress,
     *,
     part: Part | None = None,
     broken: Collection[str] = (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,54 +16,13 @@ from tts_prep.preprocess.make.shards import MadeShard
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.workers.processes import WorkerPool
+from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import count_text
 
 LOG: Final = logging.getLogger("tts_prep")
 """The log of runs, silent unless the program adds a handler: ``INFO`` for steps, ``WARNING`` for failed rows, and
 ``DEBUG`` for shards."""
 LOG.addHandler(logging.NullHandler())
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a run, passed to the callback before and after every shard, and while shards are made.
-
-    Attributes:
-        done, total: the numbers of finished and of all rows of the corpus, including failed ones.
-        seconds: the duration of the audio in finished shards.
-        failures: the number of failed rows so far.
-        made_seconds: the duration of the audio in shards made by this run, not by an earlier one.
-        compiling: the seconds spent compiling the mel kernel before the first shard; 0 unless this run compiled it.
-        under_way: the number of rows that unfinished shards have so far.
-        under_way_seconds: the duration of their audio.
-        step: what the run does at the moment, if that is not making shards, such as compiling the mel kernel.
-    """
-
-    done: int
-    total: int
-    seconds: float = 0.0
-    failures: int = 0
-    made_seconds: float = 0.0
-    compiling: float = 0.0
-    under_way: int = 0
-    under_way_seconds: float = 0.0
-    step: str = ""
-
-    def after(self, shard: MadeShard, compiling: Iterable[float]) -> Progress:
-        """Return the progress after one more shard.
-
-        Args:
-            compiling: the seconds that workers have spent compiling the mel kernel.
-        """
-        header = shard.stored.header
-        return replace(
-            self,
-            done=self.done + header.rows + len(header.failures),
-            seconds=self.seconds + header.seconds,
-            failures=self.failures + len(header.failures),
-            made_seconds=self.made_seconds + (header.seconds if shard.is_new else 0.0),
-            compiling=max(self.compiling, shard.compiling, *compiling),
-        )
 
 
 class ShardRun:
@@ -73,9 +32,7 @@ class ShardRun:
         now: the progress so far.
     """
 
-    def __init__(
-        self, folder: Path, planned: PlannedStore, allowed: FailureLimit, progress: Callable[[Progress], None]
-    ) -> None:
+    def __init__(self, folder: Path, planned: PlannedStore, allowed: FailureLimit, progress: ShowProgress) -> None:
         self._folder, self._recipe, self._allowed, self._progress = folder, planned.recipe, allowed, progress
         self.now = Progress(0, 0)
         self._under_way: dict[int, tuple[int, float]] = {}
@@ -102,7 +59,7 @@ class ShardRun:
                 made.append(replace(result, stored=result.stored.sharing_settings(self._recipe.settings)))
                 _log(result)
                 self._under_way.pop(result.stored.number, None)
-                self.now = self._with_rows_under_way().after(result, filter(None, pool.ready_values))
+                self.now = _after(self._with_rows_under_way(), result, filter(None, pool.ready_values))
                 self._progress(self.now)
                 if self.now.failures > self._allowed.of(self.now.total):
                     self.give_up(made)
@@ -127,6 +84,23 @@ class ShardRun:
 
     def _note(self, step: str) -> None:
         self._progress(replace(self.now, step=step))
+
+
+def _after(now: Progress, shard: MadeShard, compiling: Iterable[float]) -> Progress:
+    """Return the progress after one more shard.
+
+    Args:
+        compiling: the seconds that workers have spent compiling the mel kernel.
+    """
+    header = shard.stored.header
+    return replace(
+        now,
+        done=now.done + header.rows + len(header.failures),
+        seconds=now.seconds + header.seconds,
+        failures=now.failures + len(header.failures),
+        made_seconds=now.made_seconds + (header.seconds if shard.is_new else 0.0),
+        compiling=max(now.compiling, shard.compiling, *compiling),
+    )
 
 
 def _log(shard: MadeShard) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,13 +25,13 @@ from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.ood_texts import existing_ood_header
 from tts_prep.preprocess.make.prepare import Result, make_store
 from tts_prep.preprocess.make.resuming import check_settings
-from tts_prep.preprocess.make.shard_run import Progress
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
+from tts_prep.progress import ShowProgress, hidden
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def repair_store(
     alignments: Path | None = None,
     reader: Corpus | Reader | None = None,
     jobs: int = 1,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: ShowProgress = hidden,
 ) -> tuple[Result, list[str]]:
     """Make the broken files of a store again; return the result and the files that were broken.
 
