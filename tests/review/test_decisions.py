@@ -3,12 +3,17 @@ from __future__ import annotations
 import csv
 import math
 import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from commands import run
 from hypothesis import given
 from hypothesis import strategies as st
+from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, WriteError
 from tts_prep.review.decisions import Decision, DecisionFile, read_decisions, write_decisions
@@ -42,7 +47,7 @@ def test_a_decision_is_on_disk_at_once_and_replaces_the_row_of_the_utterance(tmp
     file.decide("a", Decision("unsure"))
     expected = 'id,keep,text,speaker,note\na,unsure,,,\nb,no,"x, ""y""",,n\n'
     assert (tmp_path / "d.csv").read_text(encoding="utf-8") == expected
-    assert DecisionFile(tmp_path / "d.csv").decisions == file.decisions
+    assert read_decisions(tmp_path / "d.csv") == file.decisions
 
 
 def test_undo_takes_decisions_back_one_by_one(tmp_path: Path) -> None:
@@ -64,11 +69,86 @@ def test_a_file_that_another_program_has_changed_is_not_overwritten(tmp_path: Pa
     assert read_decisions(path) == {"z": Decision("no")}
 
 
+def test_a_file_has_one_writer_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, other = tmp_path / "d.csv", tmp_path / "other.csv"
+    store = write_store(tmp_path / "store", make_rows([5, 5]))
+    with DecisionFile(path) as file:
+        file.decide("a", Decision("yes"))
+        status, out, error = run(capsys, "review", store, "--decisions", path)
+        assert (status, out) == (2, "")
+        assert error.startswith(f"tts-prep: error: {path}: in use by process {os.getpid()} on ")
+        assert f"'tts-prep merge-decisions {path} OTHER'" in error
+        other.write_text("id,keep\nb,no\n", encoding="utf-8")
+        assert run(capsys, "merge-decisions", path, other, "-o", path)[0] == 2
+        assert read_decisions(path) == {"a": Decision("yes")}
+    # What the message says can be done, and nothing is left beside the file.
+    assert run(capsys, "merge-decisions", path, other, "-o", path)[0] == 0
+    with DecisionFile(path) as file:
+        assert dict(file.decisions) == {"a": Decision("yes"), "b": Decision("no")}
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["d.csv", "other.csv", "store"]
+    with pytest.raises(ConfigurationError, match="the review has ended"):
+        file.decide("c", Decision("yes"))
+
+
+_REVIEWER = """
+import random, sys, time
+from pathlib import Path
+from tts_prep.errors import ConfigurationError
+from tts_prep.review.decisions import Decision, DecisionFile
+
+path, name, n = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+rng, done, refused = random.Random(name), 0, 0
+print("ready", flush=True)
+sys.stdin.readline()
+while done < n:
+    try:
+        with DecisionFile(path) as file:
+            for _ in range(min(n - done, rng.randint(1, n // 5))):
+                file.decide(f"{name}-{done}", Decision(("yes", "no")[done % 2], note=name))
+                done += 1
+    except ConfigurationError:
+        refused += 1
+        time.sleep(rng.random() / 100)
+print(done, refused)
+"""
+
+
+def acknowledged_decisions_are_kept(path: Path, each: int) -> int:
+    """Let eight processes decide at the same moment; return how often one was refused."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(subprocess.Popen([sys.executable, "-c", _REVIEWER, path, str(i), str(each)], **pipes))
+            for i in range(8)
+        ]
+        for process in processes:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        answers = [[*map(int, process.communicate()[0].split())] for process in processes]
+    assert [done for done, _ in answers] == [each] * 8
+    expected = {f"{i}-{k}": Decision(("yes", "no")[k % 2], note=str(i)) for i in range(8) for k in range(each)}
+    assert read_decisions(path) == expected
+    return sum(refused for _, refused in answers)
+
+
+def test_no_acknowledged_decision_of_eight_processes_is_lost(tmp_path: Path) -> None:
+    assert acknowledged_decisions_are_kept(tmp_path / "d.csv", 20) > 0
+
+
+@pytest.mark.soak
+def test_none_of_ten_thousand_acknowledged_decisions_of_eight_processes_is_lost(tmp_path: Path) -> None:
+    print(f"{acknowledged_decisions_are_kept(tmp_path / 'd.csv', 1_250):,} times refused")
+
+
 def test_a_decision_that_cannot_be_written_is_not_taken(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     file = DecisionFile(folder / "d.csv")
-    os.rmdir(folder)
+    shutil.rmtree(folder)
     with pytest.raises(WriteError):
         file.decide("a", Decision("yes"))
     assert file.decisions == {}

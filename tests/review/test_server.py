@@ -15,8 +15,11 @@ import pytest
 from reviewing import Serve, example_rows
 from stores import make_rows, write_store
 
+from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_columns
-from tts_prep.review.decisions import Decision, read_decisions
+from tts_prep.review.decisions import Decision, DecisionFile, read_decisions
+from tts_prep.review.pages import Pages
+from tts_prep.review.sounds import Sounds
 
 HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' =1+1 \u202e"
 
@@ -120,6 +123,7 @@ def test_decisions_are_on_disk_when_they_are_answered_and_continue_after_a_resta
     assert [row["row"] for row in review.get("rows?state=no")["rows"]] == [2]
     assert [row["row"] for row in review.get("rows?filter=%22hum%22+in+note")["rows"]] == [2]
     assert [row["row"] for row in review.get("rows?sort=keep&order=descending&n=1")["rows"]] == [2]
+    review.pages.table.decisions.close()
     again = serve(review.rows, store=tmp_path / "store")
     assert again.get("2/utterance")["decision"] == {"keep": "no", "text": "=new", "speaker": "", "note": "hum"}
     assert again.get("state")["counts"]["corrected"] == 1
@@ -134,6 +138,76 @@ def test_two_windows_decide_different_fields_of_an_utterance(serve: Serve, tmp_p
     assert {status for status, _ in answers} == {200}
     assert read_decisions(tmp_path / "decisions.csv") == {review.rows[3].id: Decision("no", "new", "anna", "hum")}
     assert review.post("decide", row=3, note="")[1]["decision"] == {**dict(fields), "note": ""}
+
+
+def test_what_another_window_has_decided_meanwhile_is_not_overwritten(serve: Serve, tmp_path: Path) -> None:
+    review = serve()
+    uid, file = review.rows[3].id, tmp_path / "decisions.csv"
+    assert review.post("decide", row=3, keep="no", seen={"keep": ""}, window="one")[0] == 200
+    status, answer = review.post("decide", row=3, keep="yes", seen={"keep": ""}, window="two")
+    assert (status, answer["decision"]["keep"]) == (409, "no")
+    assert answer["error"] == f"{uid}: another window has decided meanwhile: keep is 'no'"
+    assert read_decisions(file) == {uid: Decision("no")}
+    # The same decision is no contradiction, nor is another field, nor what has been seen.
+    assert review.post("decide", row=3, keep="no", note="hum", seen={"keep": "", "note": ""}, window="two")[0] == 200
+    assert review.post("decide", row=3, keep="yes", seen={"keep": "no"}, window="two")[0] == 200
+    assert read_decisions(file) == {uid: Decision("yes", note="hum")}
+
+
+def test_an_undo_takes_back_a_decision_of_its_own_window_alone(serve: Serve, tmp_path: Path) -> None:
+    review = serve()
+    names, file = [row.id for row in review.rows], tmp_path / "decisions.csv"
+    review.post("decide", row=0, keep="no", seen={"keep": ""}, window="one")
+    review.post("decide", row=1, keep="no", seen={"keep": ""}, window="one")
+    review.post("decide", row=2, keep="yes", seen={"keep": ""}, window="two")
+    review.post("decide", row=1, note="hum", seen={"note": ""}, window="two")
+    assert review.post("undo", window="one")[1]["row"] == 1
+    assert read_decisions(file) == {names[0]: Decision("no"), names[1]: Decision(note="hum"), names[2]: Decision("yes")}
+    # What another window has changed since is not undone, now or later.
+    review.post("decide", row=0, keep="yes", seen={"keep": "no"}, window="two")
+    status, answer = review.post("undo", window="one")
+    assert (status, answer["error"]) == (409, f"{names[0]}: another window has decided since; it is not undone")
+    assert review.post("undo", window="one")[1]["row"] is None
+    assert read_decisions(file)[names[0]] == Decision("yes")
+
+
+def test_a_page_begins_after_a_row_that_is_no_longer_in_the_list(serve: Serve) -> None:
+    review = serve()
+    # Rows 0 to 2 are shown as undecided; 0 and 1 are decided here, and 4 in another window.
+    assert [r["row"] for r in review.get("rows?state=undecided&sort=row&n=3")["rows"]] == [0, 1, 2]
+    for row in (0, 1, 4):
+        review.post("decide", row=row, keep="yes")
+    found = review.get("rows?state=undecided&sort=row&n=3&after=2")
+    assert (found["start"], found["total"], [r["row"] for r in found["rows"]]) == (1, 3, [3, 5])
+    assert [r["row"] for r in review.get("rows?sort=row&n=3&after=5")["rows"]] == []
+
+
+def test_a_measurement_that_fails_for_any_reason_is_said_and_not_waited_for(tmp_path: Path) -> None:
+    dataset = UtteranceDataset(write_store(tmp_path / "store", example_rows()))
+
+    class Unreadable(UtteranceDataset):
+        """A store on a disk that fails."""
+
+        @property
+        def n_frames(self) -> np.ndarray:
+            raise OSError(5, "Input/output error")
+
+    broken = Unreadable(dataset.path)
+    with DecisionFile(tmp_path / "decisions.csv") as decisions:
+        pages = Pages(broken, decisions, Sounds(dataset))
+        pages.measure()
+        state = json.loads(pages.get("state", {}).body)
+    assert (state["measured"], state["fault"]) == (False, "not measured: OSError: [Errno 5] Input/output error")
+
+
+def test_a_review_that_ends_ends_its_measurement(tmp_path: Path) -> None:
+    dataset = UtteranceDataset(write_store(tmp_path / "store", example_rows()))
+    with DecisionFile(tmp_path / "decisions.csv") as decisions:
+        pages = Pages(dataset, decisions, Sounds(dataset))
+        pages.end()
+        pages.measure()
+        state = json.loads(pages.get("state", {}).body)
+    assert (state["measured"], state["fault"]) == (False, "")
 
 
 def test_undo_takes_the_last_decision_back(serve: Serve, tmp_path: Path) -> None:

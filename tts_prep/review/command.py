@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,11 @@ from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.review.merging import Merged
+    from tts_prep.review.pages import Pages
     from tts_prep.review.server import ReviewServer
+
+_LONGEST_END = 5.0
+"""Seconds that the end of a review waits for the end of measuring."""
 
 
 @click.command()
@@ -56,22 +61,41 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
     from tts_prep.review.sounds import Sounds
 
     dataset = UtteranceDataset(store)
-    decisions = DecisionFile(decisions_file)
-    sounds = Sounds(dataset, corpus, root)
-    pages = Pages(dataset, decisions, sounds)
-    with ReviewServer(pages, port) as server:
+    with ExitStack() as stack:
+        decisions = stack.enter_context(DecisionFile(decisions_file))
+        sounds = Sounds(dataset, corpus, root)
+        stack.callback(sounds.close)
+        pages = Pages(dataset, decisions, sounds)
+        server = stack.enter_context(ReviewServer(pages, port))
         if holds_measures(dataset):
             pages.measure()
         else:
             warn_without_compiler()
-            threading.Thread(target=pages.measure, daemon=True).start()
+            stack.enter_context(_measuring(pages))
         say(f"{count_text(len(dataset), 'utterance')}; decisions are written to {decisions_file}")
         _serve(server)
-    sounds.close()
     counts = pages.table.counts()
     are = "is" if 1 in (counts["decided"], counts["utterances"]) else "are"
     of = count_text(counts["utterances"], "utterance")
     say(f"{decisions_file}: {counts['decided']:,} of {of} {are} decided")
+
+
+@contextmanager
+def _measuring(pages: Pages) -> Iterator[None]:
+    """Measure the store in another thread during a block; its end is waited for, which takes long while it compares."""
+
+    def measure() -> None:
+        pages.measure()
+        if pages.fault:
+            click.echo(pages.fault, err=True)
+
+    thread = threading.Thread(target=measure, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        pages.end()
+        thread.join(_LONGEST_END)
 
 
 def _serve(server: ReviewServer) -> None:
@@ -101,7 +125,7 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
       tts-prep merge-decisions anna.csv ben.csv -o decisions.csv
     """
     from tts_prep.errors import ConfigurationError
-    from tts_prep.review.decisions import read_decisions, write_decisions
+    from tts_prep.review.decisions import only_writer, read_decisions, write_decisions
     from tts_prep.review.merging import merge
 
     if len({*decision_files}) < 2 or len({*decision_files}) < len(decision_files):
@@ -110,7 +134,8 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
     for line in _merged_lines(merged):
         say(line)
     if output is not None:
-        write_decisions(output, merged.decisions)
+        with only_writer(output):
+            write_decisions(output, merged.decisions)
         say(f"{output}: {count_text(len(merged.decisions), 'utterance')}")
     if merged.conflicts:
         click.get_current_context().exit(1)

@@ -11,14 +11,16 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.lock import held
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.files.spreadsheets import as_cell, of_cell
 
@@ -74,23 +76,87 @@ class Decision:
         return bool(self.text or self.speaker)
 
 
+class DecidedElsewhereError(ConfigurationError):
+    """Another window has decided the same in another way since this one has shown it; `decision` is what it decided."""
+
+    def __init__(self, message: str, decision: Decision) -> None:
+        super().__init__(message)
+        self.decision = decision
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A change that can be undone.
+
+    Attributes:
+        utterance: its id.
+        window: who has made it.
+        before: the fields that were changed, with their values before.
+        after: the same fields with their values since.
+    """
+
+    utterance: str
+    window: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Hold the lock of a file of decisions, ``.NAME.lock`` beside it: every process writes all of the file.
+
+    Raises:
+        ConfigurationError: another process holds it.
+        WriteError: the lock cannot be written beside the file, and neither could the file.
+    """
+    advice = f"end it, or give each review a file of its own, and join them by 'tts-prep merge-decisions {path} OTHER'"
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(path.with_name(f".{path.name}.lock"), path, advice))
+        except StoreInUseError as error:
+            raise ConfigurationError(str(error)) from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise WriteError(f"{path}: cannot be written ({reason}); give a file in another folder") from error
+        yield
+
+
 class DecisionFile:
     """The decisions of one reviewer. Every change is on disk before it is acknowledged.
+
+    One object at a time has the file, in all processes, until it is closed.
 
     Args:
         path: the CSV file; it is made with the first decision.
 
     Raises:
-        ConfigurationError: the file is not one of decisions.
+        ConfigurationError: the file is not one of decisions, or another process has it.
+        WriteError: the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._seen = self._state()
-        found = _read(path) if self._seen else ({}, (), {})
-        self._decisions, self._other_names, self._others = found
-        self._undone: list[tuple[str, Decision]] = []
+        with ExitStack() as stack:
+            stack.enter_context(only_writer(path))
+            self._seen = self._state()
+            found = _read(path) if self._seen else ({}, (), {})
+            self._decisions, self._other_names, self._others = found
+            self._changes: list[_Change] = []
+            self._held = stack.pop_all()
+        self._is_closed = False
+
+    def __enter__(self) -> DecisionFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the file to other processes; a decision that comes later is refused."""
+        with self._lock:
+            self._is_closed = True
+            self._held.close()
 
     @property
     def decisions(self) -> Mapping[str, Decision]:
@@ -108,31 +174,58 @@ class DecisionFile:
             ConfigurationError: another program has changed the file.
             WriteError: the file cannot be written. Then nothing is changed.
         """
-        self.change(utterance, **vars(decision))
+        self.change(utterance, asdict(decision))
 
-    def change(self, utterance: str, **values: str) -> None:
+    def change(
+        self, utterance: str, values: Mapping[str, str], *, seen: Mapping[str, str] = MappingProxyType({}), by: str = ""
+    ) -> None:
         """Record some fields of a decision, and leave the others as they are: another window may have decided them.
 
+        Args:
+            utterance: the id.
+            values: field → its new value.
+            seen: field → the value that the new one replaces, as far as the caller knows.
+            by: the window that decides; see `undo`.
+
         Raises:
+            DecidedElsewhereError: a field has neither the value that was seen nor the new one. Nothing is changed.
             ConfigurationError: a value is not valid, or another program has changed the file.
             WriteError: the file cannot be written. Then nothing is changed.
         """
         with self._lock:
-            before = self.get(utterance)
-            self._replace(utterance, replace(before, **values))
-            self._undone = [*self._undone[-_UNDONE:], (utterance, before)]
+            decision = self.get(utterance)
+            before = {name: str(getattr(decision, name)) for name in values}
+            for name, value in before.items():
+                if value not in (seen.get(name, value), values[name]):
+                    raise DecidedElsewhereError(
+                        f"{utterance}: another window has decided meanwhile: {name} is {value[:80]!r}", decision
+                    )
+            self._replace(utterance, replace(decision, **values))
+            self._changes = [*self._changes[-_UNDONE:], _Change(utterance, by, before, dict(values))]
 
-    def undo(self) -> str | None:
-        """Take the last decision back; return its id, or None if there is nothing to undo."""
+    def undo(self, by: str = "") -> str | None:
+        """Take the last decision of a window back; return its id, or None if there is nothing to undo.
+
+        Raises:
+            DecidedElsewhereError: another window has changed it since. It stays, and is not undone later.
+        """
         with self._lock:
-            if not self._undone:
+            last = next((change for change in reversed(self._changes) if change.window == by), None)
+            if last is None:
                 return None
-            utterance, before = self._undone[-1]
-            self._replace(utterance, before)
-            self._undone.pop()
-            return utterance
+            decision = self.get(last.utterance)
+            if any(getattr(decision, name) != value for name, value in last.after.items()):
+                self._changes.remove(last)
+                raise DecidedElsewhereError(
+                    f"{last.utterance}: another window has decided since; it is not undone", decision
+                )
+            self._replace(last.utterance, replace(decision, **last.before))
+            self._changes.remove(last)
+            return last.utterance
 
     def _replace(self, utterance: str, decision: Decision) -> None:
+        if self._is_closed:
+            raise ConfigurationError(f"{self.path}: the review has ended; start it again")
         if _CONTROL.search(utterance):
             raise ConfigurationError(f"id {ascii(utterance)[:80]}: has control characters, which a line cannot hold")
         if self._state() != self._seen:

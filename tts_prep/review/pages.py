@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.resources import files
 from typing import Any, Final
 
@@ -15,15 +15,15 @@ import numpy as np
 from tts_prep import __version__
 from tts_prep.checks.detection import suspects
 from tts_prep.checks.measuring import measure
-from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
+from tts_prep.errors import ConfigurationError, TtsPrepError, described, one_line
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.colours import PALETTE
 from tts_prep.report.groups import limit_text
 from tts_prep.report.speakers import speaker_table
-from tts_prep.review.decisions import Decision, DecisionFile
+from tts_prep.review.decisions import DecidedElsewhereError, Decision, DecisionFile
 from tts_prep.review.sounds import Sounds
 from tts_prep.review.table import Query, Table
-from tts_prep.review.utterances import Normalizer, cells, described, mel_bytes, neighbours
+from tts_prep.review.utterances import Normalizer, cells, mel_bytes, neighbours, of_row
 
 _FILES: Final = {
     "": ("tts_prep.review", "review.html", "text/html; charset=utf-8"),
@@ -61,6 +61,10 @@ def json_answer(value: Any, status: int = 200) -> Answer:
     return Answer(status, "application/json", json.dumps(value, allow_nan=False).encode())
 
 
+class _EndedError(Exception):
+    """The review has ended."""
+
+
 class Pages:
     """The review of one store. Its methods are called from several threads.
 
@@ -75,7 +79,8 @@ class Pages:
         self._sounds = sounds
         self._normalizer = Normalizer(dataset)
         self._lock = threading.Lock()
-        self._fault = ""
+        self._is_ended = threading.Event()
+        self.fault = ""
         # Read once: no request is ever a path of the file system.
         self._files = {
             name: Answer(200, kind, files(package).joinpath(file).read_bytes())
@@ -97,14 +102,25 @@ class Pages:
         }
 
     def measure(self) -> None:
-        """Measure the store; the page shows all else meanwhile."""
+        """Measure the store; the page shows all else meanwhile, and `fault` if that fails for any reason."""
         try:
-            found = suspects(measure(self.table.dataset))
-        except (TtsPrepError, MemoryError) as error:
-            self._fault = one_line(f"not measured: {error}")
+            found = suspects(measure(self.table.dataset, progress=self._check))
+        except _EndedError:
+            return
+        except Exception as error:
+            reason = str(error) if isinstance(error, TtsPrepError) else described(error)
+            self.fault = "" if self._is_ended.is_set() else one_line(f"not measured: {reason}")
             return
         with self._lock:
             self.table.measured(found)
+
+    def end(self) -> None:
+        """End measuring."""
+        self._is_ended.set()
+
+    def _check(self, *_: object) -> None:
+        if self._is_ended.is_set():
+            raise _EndedError
 
     def get(self, path: str, query: Mapping[str, str]) -> Answer:
         """Return the answer to a GET request for a path below the address of the page."""
@@ -126,13 +142,15 @@ class Pages:
             if path == "decide":
                 row: int | None = self._decide(body)
             elif path == "undo":
-                row = self._undo()
+                row = self._undo(body)
             else:
                 return json_answer({"error": "there is no such page"}, 404)
             with self._lock:
                 if row is not None:
                     self.table.decided(row)
                 return json_answer({"row": row, "decision": self._decision(row), "counts": dict(self.table.counts())})
+        except DecidedElsewhereError as error:
+            return json_answer({"error": one_line(str(error)), "decision": asdict(error.decision)}, 409)
         except TtsPrepError as error:
             return json_answer({"error": one_line(str(error))}, 409)
 
@@ -151,7 +169,7 @@ class Pages:
                 "store": table.dataset.path.name,
                 "file": str(table.decisions.path),
                 "measured": suspects is not None,
-                "fault": self._fault,
+                "fault": self.fault,
                 "notes": list(suspects.notes) if suspects else [],
                 "columns": [vars(column) for column in table.columns],
                 "reasons": reasons,
@@ -165,15 +183,19 @@ class Pages:
         return Query(**texts, descending=query.get("order") == "descending")
 
     def _rows(self, query: Mapping[str, str]) -> Answer:
-        start, n = _number(query, "start", 0, 10**9), _number(query, "n", 100, _MAX_ROWS)
+        n, after = _number(query, "n", 100, _MAX_ROWS), _number(query, "after", len(self.table), len(self.table))
         with self._lock:
             rows = self.table.rows(self._query(query))
+            start = _number(query, "start", 0, 10**9)
+            if after < len(self.table):
+                start = self.table.place_after(self._query(query), after)
             shown = rows[start : start + n]
             known = {column.key for column in self.table.columns}
             keys = [key for key in query.get("columns", "").split(",") if key in known]
             found = cells(self.table, shown, dict.fromkeys(("id", *keys, "keep")))
             listed = [{"row": row, "cells": cell} for row, cell in zip(shown.tolist(), found, strict=True)]
-            return json_answer({"total": len(rows), "start": start, "rows": listed})
+            holds = bool((rows == _number(query, "current", 10**9, 10**9)).any())
+            return json_answer({"total": len(rows), "start": start, "rows": listed, "holds": holds})
 
     def _histograms(self, query: Mapping[str, str]) -> Answer:
         with self._lock:
@@ -208,7 +230,7 @@ class Pages:
 
     def _utterance(self, row: int, _: Mapping[str, str]) -> Answer:
         with self._lock:
-            found = described(self.table, row)
+            found = of_row(self.table, row)
         found["normalized"], found["normalized_fault"] = self._normalizer.get(found["text"], found["language"])
         return json_answer(found)
 
@@ -225,27 +247,33 @@ class Pages:
         return None if row is None else dict(vars(self.table.decisions.get(self.table.dataset.id[row])))
 
     def _decide(self, body: bytes) -> int:
-        try:
-            value = json.loads(body)
-            row = value.pop("row")
-            if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(self.table):
-                raise ConfigurationError(f"row: expected 0 to {len(self.table) - 1}")
-            if not all(isinstance(text, str) for text in value.values()):
-                raise ConfigurationError("a decision: expected texts")
-            Decision(**value)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            if isinstance(error, TtsPrepError):
-                raise
-            raise ConfigurationError("a decision: expected JSON with row, keep, text, speaker and note") from None
-        self.table.decisions.change(self.table.dataset.id[row], **value)
+        value = _json_object(body)
+        row, seen, window = value.pop("row", None), value.pop("seen", {}), value.pop("window", "")
+        if not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(self.table):
+            raise ConfigurationError(f"row: expected 0 to {len(self.table) - 1}")
+        texts = [*value.values(), window, *(seen.values() if isinstance(seen, dict) else [None])]
+        known = {of.name for of in fields(Decision)}
+        if not all(isinstance(text, str) for text in texts) or not {*value, *seen} <= known:
+            raise ConfigurationError(f"a decision: expected a row, and texts of {', '.join(sorted(known))}")
+        self.table.decisions.change(self.table.dataset.id[row], value, seen=seen, by=window)
         return row
 
-    def _undo(self) -> int | None:
-        undone = self.table.decisions.undo()
+    def _undo(self, body: bytes) -> int | None:
+        undone = self.table.decisions.undo(str(_json_object(body).get("window", "")))
         if undone is None:
             return None
         found = np.flatnonzero(self.table.dataset.id == undone)
         return int(found[0]) if len(found) else None
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ConfigurationError("a decision: expected a JSON object")
+    return value
 
 
 def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:

@@ -9,15 +9,76 @@ const $ = (id) => document.getElementById(id);
 
 let state = null;
 const query = { filter: "", search: "", reason: "", state: "", sort: "", order: "" };
-let shown = [...SHOWN], rows = [], total = 0, start = 0, left = 0, current = null, view = "utterances", palette = [];
-let loading = 0, saving = Promise.resolve();
+let shown = [...SHOWN], rows = [], total = 0, start = 0, current = null, view = "utterances", palette = [];
 const sound = new Audio(), besideSound = new Audio();
 let plot = null, beside = null, besideRow = null;
 
+// One thing after the other: a key, a click or a changed field acts on what is shown when all before it is done. Keys wait
+// for that, also those that are text: the field for it may not be there yet. If something fails, those that wait are
+// dropped, because they were meant for what would have followed.
+
+let busy = 0, last = Promise.resolve(), typing = 0;
+const waiting = [];
+
+function act(action) {
+  busy += 1;
+  const run = async () => {
+    try {
+      if (typing && !$("query").contains(document.activeElement)) await mildly(refresh)();
+      await action();
+    } catch (error) {
+      await stop(error);
+    } finally {
+      busy -= 1;
+    }
+  };
+  last = busy === 1 ? run() : last.then(run);
+}
+
+function actOnKey(key) {
+  waiting.push(key);
+  act(() => {
+    if (waiting[0] !== key) return;
+    waiting.shift();
+    return pressed(key.name);
+  });
+}
+
+async function stop(error) {
+  const n = waiting.length;
+  waiting.length = 0;
+  $("stop-text").textContent = error.message;
+  $("stop-keys").textContent = n ? `${count(n, "key")} pressed after it: nothing was done.` : "";
+  $("stop-change").hidden = !error.change;
+  const dialog = $("stop");
+  dialog.returnValue = "";
+  dialog.showModal();
+  await new Promise((closed) => dialog.addEventListener("close", closed, { once: true }));
+  if (dialog.returnValue !== "change") return;
+  try { await error.change(); } catch (next) { await stop(next); }
+}
+
+// What needs no answer: the list stays as it is, and the page says why.
+const mildly = (action) => async () => { try { await action(); } catch (error) { problem(error.message); } };
+
 // Requests
 
+// By which the server knows whose decision an undo takes back; a reload keeps it.
+const own = (() => {
+  const made = crypto.randomUUID();
+  try { return sessionStorage.own ??= made; } catch { return made; }
+})();
+
+async function send(path, options = {}) {
+  try {
+    return await fetch(path, options);
+  } catch {
+    throw new Error("The server does not answer. Start tts-prep review again, and open the address that it prints.");
+  }
+}
+
 async function get(path, parameters = {}) {
-  const answer = await fetch(`${path}?${new URLSearchParams(parameters)}`);
+  const answer = await send(`${path}?${new URLSearchParams(parameters)}`);
   if (path.endsWith("/mel") && answer.ok) return new Uint8Array(await answer.arrayBuffer());
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error);
@@ -25,14 +86,10 @@ async function get(path, parameters = {}) {
 }
 
 async function post(path, value) {
-  let answer;
-  try {
-    answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
-  } catch {
-    throw new Error("Not saved: the server does not answer. Start tts-prep review again, and open the address that it prints.");
-  }
+  const body = JSON.stringify({ ...value, window: own });
+  const answer = await send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const found = await answer.json();
-  if (!answer.ok) throw new Error(`Not saved: ${found.error}`);
+  if (!answer.ok) throw Object.assign(new Error(`Not saved: ${found.error}`), { decision: found.decision });
   return found;
 }
 
@@ -77,10 +134,16 @@ async function readState() {
   showCounts(state.counts);
   showReasons();
   showChooser();
-  if (!state.measured) {
-    if (state.fault) return problem(state.fault);
-    setTimeout(async () => { await readState(); if (state.measured) refresh(); }, 700);
-  }
+  if (state.fault) problem(state.fault);
+  else if (!state.measured) setTimeout(() => act(mildly(readMeasures)), 700);
+}
+
+// Somebody who is at work goes on in the order of before; a list in which nothing is open yet is made again.
+async function readMeasures() {
+  await readState();
+  if (!state.measured) return;
+  if (current && !query.sort) query.sort = "row";
+  await refresh({ from: start });
 }
 
 function showCounts(counts) {
@@ -106,7 +169,7 @@ function showChooser() {
     box.addEventListener("change", () => {
       shown = state.columns.map((k) => k.key).filter((key) => (key === c.key ? box.checked : shown.includes(key)));
       shown = ["keep", "id", ...shown.filter((key) => key !== "keep" && key !== "id")].filter((key) => key !== "keep" || c.key !== "keep" || box.checked);
-      refresh();
+      act(() => refresh({ from: start }));
     });
     return make("label", { title: c.meaning }, box, make("span", {}, c.key));
   }));
@@ -114,33 +177,50 @@ function showChooser() {
 
 // The list
 
+const FIELDS_OF_QUERY = [["filter", "filter"], ["search", "search"], ["reason", "reason"], ["decision-state", "state"]];
+
+// A field of which this is the text is left alone: somebody types there.
 function fillQuery() {
-  $("filter").value = query.filter;
-  $("search").value = query.search;
-  $("reason").value = query.reason;
-  $("decision-state").value = query.state;
+  for (const [id, name] of FIELDS_OF_QUERY) if ($(id).value.trim() !== query[name]) $(id).value = query[name];
 }
 
-async function refresh({ from = 0, choose = null } = {}) {
-  const mine = ++loading;
-  start = Math.max(0, from);
+// The list begins with a row of a number, or with what follows a row that may be in it no more.
+async function refresh({ from = 0, after = null, choose = null } = {}) {
+  clearTimeout(typing);
+  typing = 0;
   fillQuery();
   showView();
   try {
     if (view === "distributions") await showHistograms();
     if (view === "speakers") await showSpeakers();
-    const found = await get("rows", { ...query, start, n: PAGE, columns: shown.join(",") });
-    if (mine !== loading) return;
-    ({ rows, total } = found);
-    left = 0;
-    problem("");
+    const place = after === null ? { start: Math.max(0, from) } : { after };
+    const found = await get("rows", { ...query, ...place, n: PAGE, columns: shown.join(","), ...(current && { current: current.row }) });
+    ({ rows, total, start } = found);
+    // An utterance that is not in the list any more is closed, so that no key decides about it.
+    if (current && !found.holds) close();
   } catch (error) {
-    if (mine === loading) problem(error.message);
-    return;
+    // A condition that is still being written leaves the list as it is; one that was left selects nothing.
+    if (!$("query").contains(document.activeElement)) showNothing();
+    throw error;
   }
+  problem(state.fault);
   showRows();
   writeAddress();
   if (choose !== null && rows.length) await open(rows[choose < 0 ? rows.length - 1 : choose].row);
+}
+
+function showNothing() {
+  rows = [];
+  total = 0;
+  close();
+  showRows();
+}
+
+function close() {
+  current = null;
+  $("nothing").hidden = false;
+  $("utterance").hidden = true;
+  sound.pause();
 }
 
 function showRows() {
@@ -149,7 +229,7 @@ function showRows() {
     const sorted = query.sort === key ? query.order || "ascending" : "";
     const c = column(key);
     const button = make("button", { type: "button", title: [c.meaning, c.unit].filter(Boolean).join(" ") }, c.label + (ARROW[sorted] ?? ""));
-    button.addEventListener("click", () => sort(key));
+    button.addEventListener("click", () => act(() => sort(key)));
     const cell = make("th", { scope: "col", className: c.kind === "number" ? "number" : "" }, button);
     if (sorted) cell.setAttribute("aria-sort", sorted);
     return cell;
@@ -166,7 +246,7 @@ function showRows() {
 function makeRow(row, keys) {
   const element = make("tr", {}, ...keys.map((key) => makeCell(key, row.cells[key])));
   element.dataset.row = row.row;
-  element.addEventListener("click", () => open(row.row));
+  element.addEventListener("click", () => act(() => open(row.row)));
   return element;
 }
 
@@ -181,34 +261,43 @@ function sort(key) {
   if (query.sort !== key) { query.sort = key; query.order = ""; }
   else if (!query.order) query.order = "descending";
   else { query.sort = ""; query.order = ""; }
-  refresh();
+  return refresh();
 }
 
 function markCurrent() {
   for (const element of $("table").tBodies[0].rows) {
     const is = current && Number(element.dataset.row) === current.row;
-    if (is) { element.setAttribute("aria-current", "true"); element.scrollIntoView({ block: "nearest" }); } else element.removeAttribute("aria-current");
+    if (is) { element.setAttribute("aria-current", "true"); showInBox(element); } else element.removeAttribute("aria-current");
   }
+}
+
+// The page itself is not scrolled: where the list is below the utterance, that would be lost.
+function showInBox(element) {
+  const box = element.closest(".scroll"), row = element.getBoundingClientRect(), room = box.getBoundingClientRect();
+  const top = room.top + $("table").tHead.offsetHeight;
+  if (row.top < top) box.scrollTop -= top - row.top;
+  else if (row.bottom > room.bottom) box.scrollTop += row.bottom - room.bottom;
+}
+
+function showDetail() {
+  const top = $("detail").getBoundingClientRect().top;
+  if (getComputedStyle($("detail")).position !== "sticky" && (top < 0 || top > innerHeight / 3)) $("detail").scrollIntoView();
 }
 
 async function step(by) {
   const at = rows.findIndex((row) => current && row.row === current.row);
   const to = at < 0 ? 0 : at + by;
   if (rows[to]) await open(rows[to].row);
-  else if (to >= rows.length && start + rows.length < total) await refresh({ from: start + rows.length - left, choose: 0 });
+  else if (to >= rows.length && start + rows.length < total) await refresh({ after: rows[rows.length - 1].row, choose: 0 });
   else if (to < 0 && start > 0) await refresh({ from: start - PAGE, choose: -1 });
 }
 
 // The utterance
 
 async function open(row) {
-  if (!(await saveCorrections())) return;
-  const mine = (open.number = (open.number ?? 0) + 1);
-  let data, levels;
-  try {
-    [data, levels] = await Promise.all([get(`${row}/utterance`), get(`${row}/mel`)]);
-  } catch (error) { return problem(error.message); }
-  if (mine !== open.number) return;
+  await saveCorrections();
+  const [data, levels] = await Promise.all([get(`${row}/utterance`), get(`${row}/mel`)]);
+  await saveCorrections();
   sound.pause();
   besideSound.pause();
   current = data;
@@ -230,16 +319,24 @@ async function open(row) {
   sound.src = `${row}/sound.wav`;
   $("source").textContent = "";
   showTime();
-  markCurrent();
+  takeDecision(row, data.decision);
+  showDetail();
   writeAddress();
   say(`${data.id}, ${data.reasons.map((r) => r.reason).join(", ") || "no suspect"}`);
-  get(`${row}/waveform`, { n: 2000 }).then((wave) => {
-    if (current !== data) return;
+  $("neighbours").replaceChildren();
+  clearTimeout(open.rest);
+  // What nobody sees who has already pressed another key.
+  open.rest = setTimeout(showRest, waiting.length ? 150 : 0, data);
+  if ($("play-at-once").checked) play();
+}
+
+function showRest(of) {
+  get(`${of.row}/waveform`, { n: 2000 }).then((wave) => {
+    if (current !== of) return;
     plot.setWave(wave);
     $("source").textContent = `Sound: ${wave.note}.`;
-  }, (error) => { if (current === data) $("source").textContent = `No sound: ${error.message}`; });
-  get(`${row}/neighbours`).then((found) => { if (current === data) showNeighbours(found); }, () => {});
-  if ($("play-at-once").checked) play();
+  }, (error) => { if (current === of) $("source").textContent = `No sound: ${error.message}`; });
+  get(`${of.row}/neighbours`).then((found) => { if (current === of) showNeighbours(found); }, () => {});
 }
 
 function showReasonsOf(data) {
@@ -247,7 +344,7 @@ function showReasonsOf(data) {
     const item = make("li", {}, make("strong", {}, r.reason), r.value ? `: ${r.value}. ` : ". ", make("span", { className: "soft" }, r.why));
     if (r.partner !== null) {
       const button = make("button", { type: "button" }, `compare with ${r.partner_id}`);
-      button.addEventListener("click", () => showBeside(r.partner));
+      button.addEventListener("click", () => act(() => showBeside(r.partner)));
       item.append(" ", button);
     }
     return item;
@@ -266,8 +363,8 @@ function showNeighbours(found) {
   $("neighbours").replaceChildren(...found.map((n) => {
     const compare = make("button", { type: "button", "aria-label": `Compare with ${n.id}` }, "Compare");
     const go = make("button", { type: "button", "aria-label": `Open ${n.id}` }, "Open");
-    compare.addEventListener("click", () => showBeside(n.row));
-    go.addEventListener("click", () => open(n.row));
+    compare.addEventListener("click", () => act(() => showBeside(n.row)));
+    go.addEventListener("click", () => act(() => open(n.row)));
     return make("li", {}, compare, go, make("span", { className: "soft" }, `${n.id} · ${n.speaker} · ${seconds(n.seconds)} · ${n.kind}`), make("p", {}, n.text));
   }));
   if (!found.length) $("neighbours").replaceChildren(make("li", {}, "none"));
@@ -325,56 +422,72 @@ function showDecision(decision) {
   current.decision = decision;
   $("new-text").placeholder = current.text;
   $("new-speaker").placeholder = current.speaker;
-  for (const [id, key] of FIELDS) $(id).value = decision[key];
+  fillFields(decision);
   showMarks();
 }
+
+function fillFields(decision) { for (const [id, key] of FIELDS) $(id).value = decision[key]; }
 
 function showMarks() {
   for (const button of document.querySelectorAll("[data-keep]")) button.ariaPressed = String(current.decision.keep === button.dataset.keep);
   for (const [id, key] of FIELDS) $(id).classList.toggle("changed", Boolean(current.decision[key]));
 }
 
-// Decisions are sent one after the other, so that the last one counts. The fields are left alone: somebody types there.
-function save(decision) {
+// The server is told what a decision replaces, as far as this window knows, so that it replaces nothing else. The fields
+// are left alone: somebody types there.
+async function save(decision) {
   const of = current, before = of.decision;
+  const names = Object.keys(decision).filter((key) => decision[key] !== before[key]);
+  const only = (from) => Object.fromEntries(names.map((key) => [key, from[key]]));
+  if (!names.length) return;
   of.decision = decision;
   showMarks();
-  saving = saving.then(async () => {
-    try {
-      const changed = Object.entries(decision).filter(([key, value]) => value !== before[key]);
-      const found = await post("decide", { row: of.row, ...Object.fromEntries(changed) });
-      problem("");
-      say(`${of.id}: saved`);
-      if (of.decision === decision) takeOver(of, found.decision);
-      take(found);
-      return true;
-    } catch (error) {
-      if (of.decision === decision) of.decision = before;
-      showMarks();
-      problem(error.message);
-      return false;
-    }
-  });
-  return saving;
+  let found;
+  try {
+    found = await post("decide", { row: of.row, ...only(decision), seen: only(before) });
+  } catch (error) {
+    of.decision = before;
+    showMarks();
+    if (error.decision) contradicted(error, only(decision));
+    throw error;
+  }
+  say(`${of.id}: saved`);
+  takeOver(found.decision);
+  take(found);
+}
+
+// Another window has decided the same in another way: what it has decided is shown, and stays unless this is confirmed.
+function contradicted(error, mine) {
+  const theirs = error.decision, name = (key, value) => (key === "keep" ? MARKS[value] : value && `“${value}”`) || "nothing";
+  const differing = Object.keys(mine).filter((key) => mine[key] !== theirs[key]);
+  const each = differing.map((key) => `${key === "keep" ? "decision" : key}: ${name(key, theirs[key])} there, ${name(key, mine[key])} here`);
+  error.message = `${current.id}: another window has decided this meanwhile. ${each.join("; ")}.`;
+  error.change = () => {
+    fillFields({ ...theirs, ...mine });
+    return save({ ...theirs, ...mine });
+  };
+  takeDecision(current.row, theirs);
+  showDecision(theirs);
 }
 
 // Another window may have decided other fields meanwhile. What was not typed here is taken from there.
-function takeOver(of, found) {
-  const now = current === of ? typed() : {};
-  for (const [id, key] of FIELDS) if (now[key] === of.decision[key] && found[key] !== now[key]) $(id).value = found[key];
-  of.decision = found;
+function takeOver(found) {
+  const now = typed();
+  for (const [id, key] of FIELDS) if (now[key] === current.decision[key] && found[key] !== now[key]) $(id).value = found[key];
+  current.decision = found;
   showMarks();
 }
 
 function take({ row, decision, counts }) {
   showCounts(counts);
-  if (row === null) return;
+  if (row !== null) takeDecision(row, decision);
+}
+
+function takeDecision(row, decision) {
   const listed = rows.find((r) => r.row === row);
   if (listed) {
-    const before = listed.cells.keep;
     listed.cells.keep = decision.keep;
     if ("note" in listed.cells) listed.cells.note = decision.note;
-    if (query.state === "undecided") left += (decision.keep ? 1 : 0) - (before ? 1 : 0);
     const keys = shown.filter((key) => column(key));
     $("table").querySelector(`tr[data-row="${row}"]`)?.replaceWith(makeRow(listed, keys));
   }
@@ -383,8 +496,8 @@ function take({ row, decision, counts }) {
 
 async function decide(keep) {
   if (!current) return;
-  const value = current.decision.keep === keep ? "" : keep;
-  if ((await save({ ...typed(), keep: value })) && value && $("go-on").checked) await step(1);
+  await save({ ...typed(), keep });
+  if (keep && $("go-on").checked) await step(1);
 }
 
 // What is in the fields of corrections; a text that is as in the store is none.
@@ -395,22 +508,25 @@ function typed() {
 }
 
 async function saveCorrections() {
-  if (!current) return true;
-  const now = typed(), { text, speaker, note, keep } = current.decision;
-  if (now.text === text && now.speaker === speaker && now.note === note) return true;
-  return save({ ...now, keep });
+  if (current) await save({ ...current.decision, ...typed() });
 }
 
 async function undo() {
-  try {
-    await saving;
-    const found = await post("undo", {});
-    if (found.row === null) return say("Nothing to undo");
-    take(found);
-    if (current && current.row === found.row) showDecision(found.decision);
-    else await open(found.row);
-    say("Undone");
-  } catch (error) { problem(error.message); }
+  const found = await post("undo", {});
+  if (found.row === null) return say("Nothing to undo");
+  take(found);
+  if (current && current.row === found.row) showDecision(found.decision);
+  else await open(found.row);
+  say("Undone");
+}
+
+// What another window has decided while this one was not looked at.
+async function catchUp() {
+  const of = current;
+  if (!of) return;
+  const { decision } = await get(`${of.row}/utterance`);
+  takeOver(decision);
+  takeDecision(of.row, decision);
 }
 
 // Distributions and speakers
@@ -435,7 +551,7 @@ function histogram(h) {
     rest.style.height = height(n - h.suspects[i]);
     suspect.style.height = height(h.suspects[i]);
     const bar = make("button", { type: "button", title: name, "aria-label": name, tabIndex: i ? -1 : 0 }, rest, suspect);
-    bar.addEventListener("click", () => filterRange(h.key, h.edges[i], h.edges[i + 1]));
+    bar.addEventListener("click", () => act(() => filterRange(h.key, h.edges[i], h.edges[i + 1])));
     bar.addEventListener("keydown", (event) => {
       const to = { ArrowLeft: bar.previousElementSibling, ArrowRight: bar.nextElementSibling }[event.key];
       if (to?.tagName !== "BUTTON") return;
@@ -463,7 +579,7 @@ function filterRange(key, low, high) {
   const text = (value) => String(Number(value.toPrecision(10)));
   query.filter = [rest && rest.includes(" or ") && !/^\(.*\)$/.test(rest) ? `(${rest})` : rest, `${text(low)} <= ${key} < ${text(high)}`].filter(Boolean).join(" and ");
   view = "utterances";
-  refresh();
+  return refresh();
 }
 
 async function showSpeakers() {
@@ -483,7 +599,7 @@ async function showSpeakers() {
     })));
     $("speaker-table").tBodies[0].replaceChildren(...sorted.map((s) => {
       const name = make("button", { type: "button" }, s.name || "(none)");
-      name.addEventListener("click", () => { query.filter = `speaker == ${JSON.stringify(s.name)}`; view = "utterances"; refresh(); });
+      name.addEventListener("click", () => act(() => { query.filter = `speaker == ${JSON.stringify(s.name)}`; view = "utterances"; return refresh(); }));
       const cells = names.slice(1).map((_, i) => {
         const z = s.z[i - 3];
         const cell = make("td", { title: typeof z === "number" ? `z = ${z.toFixed(1)}` : "" }, number(value(s, i + 1)));
@@ -505,7 +621,7 @@ const KEYS = {
   "[": () => current && plot.select(sound.currentTime, plot.selection ? plot.selection[1] : plot.end),
   "]": () => current && plot.select(plot.selection ? plot.selection[0] : 0, sound.currentTime),
   "+": () => current && plot.setZoom(1.5), "=": () => current && plot.setZoom(1.5), "-": () => current && plot.setZoom(1 / 1.5),
-  y: () => decide("yes"), n: () => decide("no"), u: () => decide("unsure"), z: undo,
+  y: () => decide("yes"), n: () => decide("no"), u: () => decide("unsure"), x: () => decide(""), z: undo,
   c: () => current && edit("new-text", current.text), s: () => current && edit("new-speaker", ""), m: () => current && edit("note", ""),
   b: () => besideRow !== null && play(besideSound, beside),
   "/": () => $("search").focus(), f: () => $("filter").focus(), "?": () => $("help").showModal(),
@@ -518,52 +634,78 @@ function edit(id, text) {
   field.focus();
 }
 
+const isText = (element) => element.matches("input:not([type=checkbox]), textarea");
+
 function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
-  const target = event.target, field = target.matches("input:not([type=checkbox]), textarea, select");
-  if (field) {
-    if (event.key === "Escape") {
-      if (target.closest("#corrections") && current) showDecision(current.decision);
-      target.blur();
-    } else if (event.key === "Enter" && target.closest("#corrections")) {
-      event.preventDefault();
-      saveCorrections();
-      target.blur();
-    }
-    return;
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
+  if (!waiting.length && (isText(target) || target.matches("select"))) {
+    if (key !== "Escape" && (key !== "Enter" || !isText(target))) return;
+    event.preventDefault();
+    return act(leave(target, key));
   }
   // A control that was reached by keyboard takes the keys that operate it.
-  if ([" ", "Enter"].includes(event.key) && target.matches("button:focus-visible, summary, input, a:focus-visible")) return;
-  if (event.key.startsWith("Arrow") && target.matches(".scroll, .scroller, .bars-box button")) return;
-  const action = KEYS[event.key];
-  if (!action) return;
+  if ([" ", "Enter"].includes(key) && target.matches("button:focus-visible, summary, input[type=checkbox], a:focus-visible")) return;
+  if (key.startsWith("Arrow") && target.matches(".scroll, .scroller, .bars-box button")) return;
+  if (!KEYS[key] && !(waiting.length && (key.length === 1 || ["Enter", "Backspace"].includes(key)))) return;
   event.preventDefault();
-  action();
+  // A key that is held goes through the list as fast as that can be shown, and decides once.
+  if (event.repeat && (busy || "ynuxz".includes(key))) return;
+  actOnKey({ name: key });
+}
+
+function pressed(key) {
+  const field = document.activeElement;
+  if (!isText(field)) return KEYS[key]?.();
+  if (key === "Enter" || key === "Escape") return leave(field, key)();
+  const from = field.selectionStart, to = field.selectionEnd;
+  if (key.length === 1) field.setRangeText(key, from, to, "end");
+  else if (key === "Backspace") field.setRangeText("", from === to ? Math.max(0, from - 1) : from, to, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// Leave a field at once, so that the next key is none of its text; return what is then to be done.
+function leave(field, key) {
+  const isOfQuery = field.closest("#query");
+  if (!isOfQuery && key === "Escape" && current) showDecision(current.decision);
+  field.blur();
+  if (!isOfQuery) return saveCorrections;
+  clearTimeout(typing);
+  typing = 0;
+  return async () => {
+    try { await refresh(); } catch (error) {
+      problem(error.message);
+      waiting.length = 0;
+      if (key === "Enter") field.focus();
+    }
+  };
 }
 
 function connect() {
   document.addEventListener("keydown", onKey);
-  $("query").addEventListener("submit", (event) => { event.preventDefault(); refresh(); });
-  $("reason").addEventListener("change", () => { query.reason = $("reason").value; refresh(); });
-  $("decision-state").addEventListener("change", () => { query.state = $("decision-state").value; refresh(); });
-  let timer = 0;
-  for (const name of ["search", "filter"]) $(name).addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => { query[name] = $(name).value.trim(); refresh(); }, 250);
+  for (const id of ["query", "corrections"]) $(id).addEventListener("submit", (event) => event.preventDefault());
+  for (const [id, name] of FIELDS_OF_QUERY) $(id).addEventListener("input", () => {
+    query[name] = $(id).value.trim();
+    clearTimeout(typing);
+    typing = setTimeout(() => { typing = 0; act(mildly(refresh)); }, isText($(id)) ? 250 : 0);
   });
-  $("clear").addEventListener("click", () => { for (const name of Object.keys(query)) query[name] = ""; refresh(); });
-  $("page-back").addEventListener("click", () => refresh({ from: start - PAGE }));
-  $("page-on").addEventListener("click", () => refresh({ from: start + rows.length - left }));
-  for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => { view = button.dataset.view; refresh({ from: start }); });
-  for (const button of document.querySelectorAll("[data-keep]")) button.addEventListener("click", () => decide(button.dataset.keep));
-  for (const id of ["new-text", "new-speaker", "note"]) $(id).addEventListener("change", saveCorrections);
-  $("corrections").addEventListener("submit", (event) => { event.preventDefault(); saveCorrections(); });
-  const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal() };
-  for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+  $("clear").addEventListener("click", () => act(() => { for (const name of Object.keys(query)) query[name] = ""; return refresh(); }));
+  $("page-back").addEventListener("click", () => act(() => refresh({ from: start - PAGE })));
+  $("page-on").addEventListener("click", () => act(() => refresh({ after: rows[rows.length - 1].row })));
+  for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => act(() => { view = button.dataset.view; return refresh({ from: start }); }));
+  // Of a double click, the second one is meant for the utterance of the first one, which may have gone.
+  for (const button of document.querySelectorAll("[data-keep]")) button.addEventListener("click", (event) => {
+    const of = current;
+    if (event.detail < 2) act(() => current === of && decide(of.decision.keep === button.dataset.keep ? "" : button.dataset.keep));
+  });
+  for (const [id] of FIELDS) $(id).addEventListener("change", () => act(saveCorrections));
+  const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal(), "to-list": () => $("list").scrollIntoView() };
+  for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", () => act(action));
   sound.addEventListener("play", () => { $("play").textContent = "Pause"; });
   for (const name of ["pause", "ended"]) sound.addEventListener(name, () => { $("play").textContent = "Play"; showTime(); });
   sound.addEventListener("ended", () => { if ($("loop").ariaPressed === "true") { sound.currentTime = plot.selection ? plot.selection[0] : 0; play(); } });
-  window.addEventListener("hashchange", async () => { const id = readAddress(); await refresh({ from: start }); await openId(id); });
+  window.addEventListener("hashchange", () => act(async () => { const id = readAddress(); await refresh({ from: start }); await openId(id); }));
+  window.addEventListener("focus", () => act(mildly(catchUp)));
 }
 
 async function openId(id) {
@@ -573,18 +715,20 @@ async function openId(id) {
   else await open(row);
 }
 
-async function begin() {
+function begin() {
   plot = new Plot($("plot"), [], seek);
   beside = new Plot($("beside"), [], (time) => { besideSound.currentTime = time; beside.setTime(time); });
   const id = readAddress();
   connect();
-  try {
-    await readState();
-    plot.palette = beside.palette = palette;
-    await refresh({ from: start });
-    await openId(id);
-  } catch (error) { problem(error.message); }
-  document.documentElement.dataset.ready = "true";
+  act(async () => {
+    await mildly(async () => {
+      await readState();
+      plot.palette = beside.palette = palette;
+      await refresh({ from: start });
+      await openId(id);
+    })();
+    document.documentElement.dataset.ready = "true";
+  });
 }
 
 begin();

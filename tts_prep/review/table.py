@@ -201,11 +201,27 @@ class Table:
             mask &= self._in_state(query.state)
         if query.search:
             mask &= self._found(query.search)
-        version = self._version if query.sort in _OF_DECISIONS else -1
-        arrange = self._descending if query.descending else self._order
-        order = self._remembered(("order", query.sort, query.descending, version), lambda: arrange(query.sort))
+        order = self._ordered(query)
         selected: Rows = order[mask[order]]
         return selected
+
+    def _ordered(self, query: Query) -> Rows:
+        """Return all rows in the order of a query."""
+        version = self._version if query.sort in _OF_DECISIONS else -1
+        arrange = self._descending if query.descending else self._order
+        order: Rows = self._remembered(("order", query.sort, query.descending, version), lambda: arrange(query.sort))
+        return order
+
+    def place_after(self, query: Query, row: int) -> int:
+        """Return how many of the rows of a query come up to a row, which it need not select (any more).
+
+        Raises:
+            ConfigurationError: as `rows`.
+        """
+        rows, order = self.rows(query), self._ordered(query)
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return int(np.searchsorted(places[rows], places[row], side="right"))
 
     def _flagged(self, reason: str) -> Mask:
         if self.suspects is None:

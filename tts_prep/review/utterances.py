@@ -33,7 +33,7 @@ _COMPARED: Final = 300
 _NEIGHBOURS: Final = 5
 
 
-def described(table: Table, row: int) -> dict[str, Any]:
+def of_row(table: Table, row: int) -> dict[str, Any]:
     """Return all that the page shows of an utterance at once, as JSON-compatible values."""
     utterance = table.dataset[row]
     clip = clip_of(utterance)

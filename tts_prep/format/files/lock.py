@@ -1,4 +1,4 @@
-"""The lock of a store, so that only one process writes to it at a time."""
+"""Locks of stores and files, so that only one process writes to them at a time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     path = store / LOCK
     existed = path.exists()
     try:
-        file = _acquire(path, shared)
+        file = _acquire(path, shared, store, "wait until it ends, or end it")
     except OSError as error:
         if error.errno in _READ_ONLY and (store / MANIFEST).exists():
             yield Lock()
@@ -68,12 +68,28 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
                     path.unlink(missing_ok=True)
 
 
-def _acquire(path: Path, shared: bool) -> FileIO:
+@contextmanager
+def held(path: Path, subject: Path, advice: str) -> Iterator[None]:
+    """Hold a file that is made for this, as the lock of another one, which is replaced when it is written.
+
+    Raises:
+        StoreInUseError: another process holds it; the message names that, the subject and the advice.
+        OSError: the file cannot be made.
+    """
+    with _acquire(path, False, subject, advice):
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _acquire(path: Path, shared: bool, subject: Path, advice: str) -> FileIO:
     # A file object, unlike a descriptor, is closed if an interruption occurs before its holder can close it.
     while True:
         file = FileIO(path, "r+", opener=_open)
         try:
-            _flock(file, path, shared)
+            _flock(file, shared, subject, advice)
             if _same_file(file, path):
                 file.truncate(0)
                 file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
@@ -94,11 +110,11 @@ def _is_begun(store: Path) -> bool:
     return not (store / MANIFEST).exists() and any(path.name != LOCK for path in store.iterdir())
 
 
-def _flock(file: FileIO, path: Path, shared: bool) -> None:
+def _flock(file: FileIO, shared: bool, subject: Path, advice: str) -> None:
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise StoreInUseError(f"{path.parent}: in use by {_holder(file)}; wait until it ends, or end it") from None
+        raise StoreInUseError(f"{subject}: in use by {_holder(file)}; {advice}") from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
