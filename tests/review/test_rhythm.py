@@ -58,15 +58,19 @@ def keys_for(row: Row, fault: str) -> tuple[list[str], Decision]:
 def reviewed(
     serve: Serve, first: Browser, second: Browser, n: int, n_faults: int
 ) -> tuple[Review, dict[str, Decision]]:
-    """Let two reviewers decide about a half of a store each, and a tenth in common; return what rows are to have."""
+    """Let two reviewers decide about a half of a store each, and a tenth in common; return what rows are to have.
+
+    What both type about a row in common would be there twice, so that these have marks alone.
+    """
     review = serve(make_rows([5 + i % 7 for i in range(n)]))
-    faults = {n // n_faults * i + i % 3: FAULTS[i % 4] for i in range(n_faults)}
+    low, high = n // 2 + n // 20, n // 2 - n // 20
+    rows = [n // n_faults * i + i % 3 for i in range(n_faults)]
+    faults = {row: "dropped" if high <= row < low else FAULTS[i % 4] for i, row in enumerate(rows)}
     pressed = [keys_for(row, faults.get(i, "")) for i, row in enumerate(review.rows)]
     begun(first, review, 390)
     begun(second, review)
     for each in (first, second):
         each.run("window.times = []; addEventListener('keydown', (e) => window.times.push(e.timeStamp), true)")
-    low, high = n // 2 + n // 20, n // 2 - n // 20
 
     def go(browser: Browser, condition: str, keys: list[list[str]]) -> None:
         browser.type("f", *condition, "Enter", "j", *[key for of_row in keys for key in of_row])
