@@ -9,9 +9,9 @@ import pytest
 from stores import N_MELS, SILENCE, edit_manifest, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.loader import Collator, DataLoader, SegmentCollator, TransformDataset, UtteranceDataset, collate
 from tts_prep.loader.batch_info import BatchShape
-from tts_prep.loader.batching.collate import with_blanks
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
 
@@ -171,6 +171,8 @@ def test_blanks_are_what_vits_and_piper_put_between_ids():
     assert with_blanks(ids, 0, "around").tolist() == [0, 5, 0, 6, 0, 7, 0]
     assert with_blanks(ids, 0, "between").tolist() == [5, 0, 6, 0, 7]
     assert with_blanks(ids[:0], 0, "between").tolist() == []
+    for blanks in ("between", "around"):
+        assert without_blanks(with_blanks(ids, 0, blanks), blanks).tolist() == [5, 6, 7]
     assert with_blanks(np.array([3, 4]), 0, "around").sum() == 7
 
 

@@ -38,6 +38,7 @@ ABOVE = {
 }
 """What a package may import; those that are not here may import all others."""
 FORMAT_PACKAGES = (
+    "blanks",
     "layout",
     "decoding",
     "statistics",

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.blanks import with_blanks
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.recipes.accepted import MATCHA, Settings
 from tts_prep.recipes.file_list import ListedUtterances, read_npy, read_numbered_list
-from tts_prep.recipes.vits import ids_without_blanks, intersperse
+from tts_prep.recipes.vits import ids_without_blanks
 
 _MULTIPLE = 4
 """The U-Net halves the number of frames twice."""
@@ -113,7 +114,7 @@ class TextMelDataset(DatasetMixin):
         line = self.filepaths_and_text[i]
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance)
-        ids = intersperse(plain) if self.add_blank else plain
+        ids = with_blanks(plain.astype(np.int64), 0, "around") if self.add_blank else plain
         compression = utterance.store.audio_settings.get("compression", {})
         # mel = scale · log + offset in the store; y = (log − mean) / std.
         scale, offset = float(compression.get("scale", 1)), float(compression.get("offset", 0))

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
@@ -35,20 +36,14 @@ _POWER_OFFSET = 1e-6
 Float32Array = npt.NDArray[np.float32]
 
 
-def intersperse(ids: npt.ArrayLike, item: int = 0) -> npt.NDArray[np.int64]:
-    """Insert an item between all ids and at both ends, [2 · n + 1]."""
-    inner = np.asarray(ids, np.int64)
-    result = np.full(2 * len(inner) + 1, item, np.int64)
-    result[1::2] = inner
-    return result
-
-
 def ids_without_blanks(utterance: Utterance) -> npt.NDArray[np.int32]:
     """Return the ids of an utterance without the blanks of a store that was built with them."""
     blanks = utterance.store.blanks
     if blanks == "groups":
         raise ConfigurationError("its ids have blanks after groups of pinyin; build the store with --blanks none")
-    return utterance.phonemes if blanks is None else utterance.phonemes[blanks == "around" :: 2]
+    if blanks is None:
+        return utterance.phonemes
+    return without_blanks(utterance.phonemes, "around" if blanks == "around" else "between")
 
 
 def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
@@ -137,7 +132,7 @@ class _Loader(DatasetMixin):
         """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance).astype(np.int64)
-        ids = intersperse(plain) if self.add_blank else plain
+        ids = with_blanks(plain, 0, "around") if self.add_blank else plain
         spectrogram = spectrogram_of(*self.utterances.places[i], self.filter_length, self.hop_length, self.win_length)
         return ids, spectrogram, utterance.audio[np.newaxis]
 

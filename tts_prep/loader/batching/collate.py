@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.blanks import Blanks, length_with_blanks, with_blanks
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch
@@ -20,9 +21,6 @@ from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-
-Blanks: TypeAlias = Literal["between", "around"]
-"""Where blank symbols are inserted: between phonemes, as in Piper, or also at both ends, as in VITS and Matcha-TTS."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,24 +246,6 @@ def _extended(values: Array, empty: int, value: int) -> Array:
     if not empty:
         return np.array(values, np.int64)
     return np.concatenate([values, np.full(empty, value, np.int64)], dtype=np.int64)
-
-
-def with_blanks(values: Array, blank: int, blanks: Blanks) -> Array:
-    """Insert a blank between all values, and with ``"around"`` also at both ends.
-
-    Args:
-        values: [n] of any dtype, such as phoneme ids or durations.
-        blank: the value to insert: the blank's id, or the duration 0.
-        blanks: ``"between"`` gives [2 n − 1], as in Piper; ``"around"`` gives [2 n + 1], as in VITS and Matcha-TTS.
-    """
-    spaced = np.full(length_with_blanks(len(values), blanks), blank, values.dtype)
-    spaced[blanks == "around" :: 2] = values
-    return spaced
-
-
-def length_with_blanks(n: int, blanks: Blanks) -> int:
-    """Return the length of n values with blanks."""
-    return 2 * n + 1 if blanks == "around" else max(0, 2 * n - 1)
 
 
 def _waveforms(samples: Sequence[Array], size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, VoiceTable, tables_with
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
@@ -237,19 +238,17 @@ class Vocab:
             ids = [self._special(self.start_symbol), *ids, self._special(self.end_symbol)]
         if self.blanks == "groups":
             ids = [number for one in ids for number in ((one, self.blank) if one in self._group_ends else (one,))]
-        elif self.blanks:
-            ids = _with_blanks(ids, self.blank, around=self.blanks == "around")
-        return np.array(ids, np.int32)
+        found = np.array(ids, np.int32)
+        return with_blanks(found, self.blank, self.blanks) if self.blanks in ("between", "around") else found
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the symbols of ids, without the start and end symbols and the blanks that `encode` adds."""
-        numbers = [int(number) for number in ids]
+        found = np.array([int(number) for number in ids], np.int64)
+        numbers = (without_blanks(found, self.blanks) if self.blanks in ("between", "around") else found).tolist()
         if self.blanks == "groups":
             numbers = [
                 one for before, one in zip([-1, *numbers], numbers, strict=False) if before not in self._group_ends
             ]
-        elif self.blanks:
-            numbers = numbers[self.blanks == "around" :: 2]
         if self.ends:
             numbers = numbers[1:-1]
         return [self.reverse(number) for number in numbers]
@@ -323,9 +322,3 @@ def _unknown(unknown: list[str], symbols: Sequence[str]) -> str:
     tables = tables_with(symbols)
     hint = f"; the table {tables[0]!r} has them: --symbols {tables[0]}" if tables else ""
     return f"{len(unknown)} symbol{'s' * (len(unknown) != 1)} not in the vocabulary: {describe_symbols(unknown)}{hint}"
-
-
-def _with_blanks(ids: list[int], blank: int, *, around: bool) -> list[int]:
-    spaced = [blank] * (2 * len(ids) + 1)
-    spaced[1::2] = ids
-    return spaced if around else spaced[1:-1]
