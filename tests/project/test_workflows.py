@@ -72,3 +72,27 @@ def test_targets_that_workflows_run_exist() -> None:
     for path in WORKFLOWS:
         for target in re.findall(r"run: make (\w+)", path.read_text(encoding="utf-8")):
             assert f"\n{target}:" in makefile, target
+
+
+def test_an_audit_fails_if_a_package_could_not_be_audited() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r"-m pip_audit (.*)", makefile)
+    assert commands
+    assert [command for command in commands if not command.startswith("--strict ") or "--skip" in command] == []
+
+
+def test_a_release_is_built_from_packages_that_are_pinned_by_their_hashes() -> None:
+    jobs = read("release.yml")["jobs"]
+    assert jobs["publish"]["needs"] == "build"
+    assert jobs["build"]["needs"] == "check"
+    commands = [line for step in jobs["build"]["steps"] for line in step.get("run", "").splitlines()]
+    installs = [command for command in commands if re.search(r"\b(pip|make|\.ci)\b", command)]
+    assert all("--require-hashes" in command and "requirements/release.txt" in command for command in installs)
+    assert installs
+    # Without isolation, nothing else is installed in order to build.
+    assert [command for command in commands if "-m build" in command] == ["python -m build --no-isolation"]
+    locked = (ROOT / "requirements" / "release.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^([\w-]+)==\S+", locked, re.MULTILINE)
+    assert {"build", "setuptools", "twine"} <= set(pins)
+    # Every pin has a hash, on the line behind it.
+    assert len(re.findall(r"^[\w-]+==[^\n]*\\\n {4}--hash=sha256:", locked, re.MULTILINE)) == len(pins)
