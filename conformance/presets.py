@@ -43,7 +43,7 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-from tts_prep.preprocess.configuration.vocoder_config import read_vocoder_config
+from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
 
 Mel = Callable[[np.ndarray], Any]
 
@@ -702,7 +702,7 @@ def configured(root: Path) -> Iterator[tuple[str, str, MelConfig, Callable[[], M
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "vocos.yaml"
             path.write_text(yaml.safe_dump({"model": {"init_args": {"feature_extractor": extractor}}}))
-            config = read_vocoder_config(path)
+            config = read_vocoder_config(path).mel
         name = f"`--vocoder-config` of Vocos at 44,100 Hz, `padding: {settings['padding']}`"
         yield name, "gemelo-ai/vocos vocos/feature_extractors.py", config, functools.partial(vocos, settings)
 

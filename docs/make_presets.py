@@ -211,7 +211,33 @@ def presets_page() -> str:
         before = "\n".join(f"- {line}" for line in BEFORE[preset.name])
         steps = f"{lines}\n\nProcessing before the mel in the original system:\n\n{before}\n"
         parts.append(f"## {preset.name}\n\n{preset.source}.\n\n{steps}")
-    return HEAD + "\n".join(rows) + "\n\n" + compared() + "\n" + resampled() + "\n" + "\n".join(parts)
+    return (
+        HEAD
+        + "\n".join(rows)
+        + "\n\n"
+        + CONFIGURATION_FILES
+        + "\n"
+        + compared()
+        + "\n"
+        + resampled()
+        + "\n"
+        + "\n".join(parts)
+    )
+
+
+CONFIGURATION_FILES = """\
+## Configuration files of other systems
+
+`--vocoder-config FILE` reads the configuration file of a checkpoint, and recognizes it by what only its system has. The
+settings are the whole of that system's: channels, resampler, level, framing and mel. A file with the settings of a
+preset makes a store with the same bytes as the preset, which the same recipes accept. A file that is not recognized, or
+asks for what cannot be had here, is refused; in the second case with the name of its system.
+
+`conformance/configurations.py` read the 443 JSON and YAML files of 19 repositories that name a hop or a filter bank, at
+the commits in the script: 120 are equal to a preset, 97 have other settings of their system, 109 are refused by the
+name of their system (most of them for NeMo's normalized features, of speech recognition), and 117 are not recognized
+(networks without mels, texts, other tools). None is read as another system's.
+"""
 
 
 def compared() -> str:

@@ -171,6 +171,7 @@ def settings(folder: Path) -> list[tuple[Path, bytes, Use]]:
         '[store]\nshard_utterances = 10\nmel_dtype = "float16"\n'
     )
     vocoder = {"sampling_rate": 22050, "n_fft": 1024, "win_size": 1024, "hop_size": 256, "num_mels": 80, "fmin": 0}
+    vocoder |= {"upsample_rates": [8], "resblock_kernel_sizes": [3]}
     yaml = (
         "root: &a data\nparts: [one, two]\ntrain:\n  type: block\n  conf:\n    dataset_type: text\n    dataset_conf:\n"
         "      main_data: {feat: !ref <root>/feat, text: !ref <parts[0]>}\n    batch_len: 900\n    shuffle: true\n"
@@ -178,7 +179,11 @@ def settings(folder: Path) -> list[tuple[Path, bytes, Use]]:
     )
     return [
         (folder / "settings.toml", toml.encode(), read_settings),
-        (folder / "vocoder.json", json.dumps({**vocoder, "fmax": None, "resblock": "1"}).encode(), read_vocoder),
+        (
+            folder / "vocoder.json",
+            json.dumps({**vocoder, "fmax": None}).encode(),
+            read_vocoder,
+        ),
         (folder / "speechain.yaml", yaml.encode(), read_speechain),
     ]
 

@@ -205,8 +205,8 @@ _PRESETS: Final = (
     ),
     Option(
         "vocoder_config",
-        "Mel settings from the configuration of a vocoder: HiFi-GAN, BigVGAN, VITS, GPT-SoVITS, Coqui, Amphion, Vocos "
-        "or NeMo.",
+        "The settings of a vocoder or model, from the configuration file of its checkpoint, in place of a preset: of "
+        "HiFi-GAN, BigVGAN, Vocos, VITS, Coqui, NeMo, Matcha-TTS, F5-TTS, CosyVoice, Amphion and others.",
         Path,
         metavar="FILE",
         group=MELS,

@@ -13,8 +13,11 @@ _MAX_NUMBER: Final = 400
 """The length of a number. PyYAML reads ``1:30:…`` in base 60, which takes quadratic time."""
 
 
-def safe_load(text: str, what: str) -> Any:
+def safe_load(text: str, what: str, *, with_tags: bool = False) -> Any:
     """Return the plain values of a text in YAML.
+
+    Args:
+        with_tags: take the values that a tag such as ``!new:NAME`` would make something of; otherwise it is refused.
 
     Raises:
         MissingPackageError: PyYAML is not installed.
@@ -22,6 +25,9 @@ def safe_load(text: str, what: str) -> Any:
     """
     loader = safe_loader(what)
     import yaml
+
+    if with_tags:
+        loader.add_multi_constructor("!", _plain)
 
     try:
         value = yaml.load(text, loader)
@@ -35,6 +41,17 @@ def safe_load(text: str, what: str) -> Any:
         found = left.pop()
         left += found.values() if isinstance(found, dict) else found if isinstance(found, list | set | tuple) else ()
     return value
+
+
+def _plain(loader: Any, _tag: str, node: Any) -> Any:
+    """Return the values of a node, whatever its tag would make of them."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node)
 
 
 def safe_loader(what: str) -> Any:

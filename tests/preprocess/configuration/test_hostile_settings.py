@@ -132,8 +132,11 @@ def test_a_voice_without_symbols_is_one_line(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("key", ["sampling_rate", "fmin", "fmax", "n_fft"])
 def test_a_vocoder_with_a_number_beyond_all_floats_is_one_line(tmp_path: Path, key: str) -> None:
     values = dict.fromkeys(("sampling_rate", "n_fft", "win_size", "hop_size", "num_mels", "fmin", "fmax"), 80)
+    values |= {"upsample_rates": 1, "resblock_kernel_sizes": 1}
     (tmp_path / "config.json").write_text(json.dumps({**values, key: 10**400}))
-    with pytest.raises(ConfigurationError, match=rf"config\.json: '{key}': a number of 1329 bits is too large"):
+    with pytest.raises(
+        ConfigurationError, match=rf"config\.json: a file of HiFi-GAN: '{key}': a number of 1329 bits is too large"
+    ):
         read_vocoder_config(tmp_path / "config.json")
 
 

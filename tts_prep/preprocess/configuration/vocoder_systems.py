@@ -1,0 +1,405 @@
+"""The systems whose configuration files are read: how a file is recognized, and what its system computes from it.
+
+A file is recognized by what only its system has. The mel of each system is in the comment with the place of its code;
+reading of recordings, and what else a file does not say, is that of the system's preset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.audio.compression import Compression, LogMagnitude
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
+from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.configuration.vocoder_config import ConfigTable, read_table, short
+
+
+@dataclass(frozen=True)
+class System:
+    """A system whose configuration files are recognized.
+
+    Attributes:
+        name: its name.
+        is_of: whether a file is one of its.
+        mel: the mel of a file; it raises `ConfigurationError` for what it does not know.
+        reading: how it reads recordings.
+        presets: the presets with its published settings.
+    """
+
+    name: str
+    is_of: Callable[[ConfigTable], bool]
+    mel: Callable[[ConfigTable], MelConfig]
+    reading: ReadingConfig
+    presets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VocoderSettings:
+    """The settings of a configuration file.
+
+    Attributes:
+        system: the system whose file it is.
+        mel, reading: the settings of mels and of reading recordings.
+        preset: the name of the preset with the same settings, or None.
+    """
+
+    system: str
+    mel: MelConfig
+    reading: ReadingConfig
+    preset: str | None
+
+
+def read_vocoder_config(path: Path) -> VocoderSettings:
+    """Return the settings of a vocoder or an acoustic model, from the configuration file of its checkpoint.
+
+    An fmax of null is half of the sample rate.
+
+    Raises:
+        ConfigurationError: no system is known that has such files; or the file contradicts itself, or has settings that
+            cannot be had here: the message names its system.
+        MissingPackageError: it is YAML, and PyYAML is not installed.
+    """
+    try:
+        table = read_table(path)
+        system = next((system for system in SYSTEMS if system.is_of(table)), None)
+    except RecursionError:
+        raise ConfigurationError(f"{path}: nested too deeply, or part of itself") from None
+    if system is None:
+        raise ConfigurationError(
+            f"{path}: not recognized as the configuration file of a vocoder or model; choose a preset by --preset, of "
+            "those that 'tts-prep presets' lists, or give the settings by --config"
+        )
+    try:
+        mel = system.mel(table)
+    except ConfigurationError as error:
+        presets = ", ".join(system.presets) or "none"
+        raise ConfigurationError(f"{path}: a file of {system.name}: {error} (its presets: {presets})") from None
+    same = (
+        name for name in system.presets if get_preset(name).config == mel and get_preset(name).reading == system.reading
+    )
+    return VocoderSettings(system.name, mel, system.reading, next(same, None))
+
+
+def _hifigan(top: ConfigTable) -> MelConfig:
+    # meldataset.py of jik876/hifi-gan and NVIDIA/BigVGAN: recordings are scaled to a peak of 0.95.
+    return top.config(get_preset("hifigan").config)
+
+
+def _vits(top: ConfigTable) -> MelConfig:
+    # mel_processing.py of jaywalnut310/vits and myshell-ai/MeloTTS.
+    return top.table("data").config(get_preset("vits").config)
+
+
+def _gpt_sovits(top: ConfigTable) -> MelConfig:
+    # module/mel_processing.py of RVC-Boss/GPT-SoVITS adds 1e-8 to the power.
+    return top.table("data").config(replace(get_preset("vits").config, power_offset=1e-8))
+
+
+def _amphion(top: ConfigTable) -> MelConfig:
+    # extract_mel_features of utils/mel.py; normalized in extract_mel_feature of models/vc/vevo/vevo_utils.py.
+    table = top.table("preprocess")
+    if "base_config" in top.value and any(table.named(setting) is None for setting in ("n_fft", "hop_length")):
+        raise ConfigurationError(
+            f"its settings are in its base_config, {short(top.get('base_config'))}, which is not there: give a file of "
+            "a checkpoint, or one in a checkout of Amphion"
+        )
+    config = table.config(get_preset("hifigan-unscaled").config)
+    if "mel_mean" not in table.value and "mel_var" not in table.value:
+        return config
+    mean, variance = table.number("mel_mean"), table.number("mel_var")
+    if variance <= 0:
+        raise ConfigurationError(f"expected a number > 0 for '{table.where}mel_var', found {variance:g}")
+    return replace(config, compression=Compression(scale=variance**-0.5, offset=-mean * variance**-0.5))
+
+
+def _coqui(top: ConfigTable) -> MelConfig:
+    table = top.table("audio")
+    if str(top.get("model", "")).lower() == "vits":
+        # wav_to_mel of TTS/tts/models/vits.py.
+        return table.config(get_preset("vits").config)
+    # AudioProcessor of TTS/utils/audio/processor.py, with the defaults of BaseAudioConfig.
+    for name, accepted in {"stft_pad_mode": "reflect", "stats_path": "", "do_amp_to_db_mel": True}.items():
+        table.refuse(name, accepted)
+    gain = table.number("spec_gain", 20)
+    is_natural = str(table.get("log_func", "np.log10")) == "np.log"
+    if not is_natural:
+        table.refuse("log_func", "np.log10")
+    compression = Compression("ln" if is_natural else "log10", floor=1e-8, scale=gain)
+    if table.get("signal_norm", True):
+        compression = _coqui_range(table, compression)
+    config = table.config(
+        replace(get_preset("coqui").config, compression=compression),
+        sample_rate=22050, n_fft=1024, win_length=1024, hop_length=256, n_mels=80, fmin=0.0, fmax=None,
+    )  # fmt: skip
+    # sound_norm of numpy_transforms.volume_norm: x / |x|.max · 0.95.
+    peak = 0.95 if table.get("do_sound_norm", False) else None
+    return replace(config, preemphasis=table.number("preemphasis", 0), peak=peak)
+
+
+def _coqui_range(table: ConfigTable, compression: Compression) -> Compression:
+    """Return the compression with the range of decibels that Coqui maps to ±max_norm, or to 0 to max_norm."""
+    low, reference, top = (
+        table.number(name, usual) for name, usual in (("min_level_db", -100), ("ref_level_db", 20), ("max_norm", 4.0))
+    )
+    if not low < 0:
+        raise ConfigurationError(f"expected a number < 0 for '{table.where}min_level_db', found {low:g}")
+    is_symmetric = bool(table.get("symmetric_norm", True))
+    unit = (2 if is_symmetric else 1) * top / -low
+    # Rounded, because 120 · 0.08 − 4 is not 2.4 in binary.
+    offset = round((-reference - low) * unit - (top if is_symmetric else 0), 12)
+    bounds = (-top if is_symmetric else 0.0, top) if table.get("clip_norm", True) else (None, None)
+    return replace(compression, scale=compression.scale * unit, offset=offset, minimum=bounds[0], maximum=bounds[1])
+
+
+def _vocos(top: ConfigTable) -> MelConfig:
+    # MelSpectrogramFeatures of vocos/feature_extractors.py; padding 'same' pads (win − hop) / 2.
+    extractor = _vocos_extractor(top)
+    kind = str(extractor.get("class_path", ""))
+    if kind.rpartition(".")[2] != "MelSpectrogramFeatures":
+        raise ConfigurationError(
+            f"'{extractor.where}class_path': expected MelSpectrogramFeatures, found {short(kind)}, which has no mels"
+        )
+    table = extractor.table("init_args")
+    n_fft = table.get("n_fft", 1024)
+    config = table.config(
+        get_preset("vocos").config,
+        sample_rate=24000, n_fft=1024, win_length=n_fft, hop_length=256, n_mels=100, fmin=0.0, fmax=None,
+    )  # fmt: skip
+    if (padding := table.get("padding", "center")) not in ("center", "same"):
+        raise ConfigurationError(f"expected 'center' or 'same' for '{table.where}padding', found {short(padding)}")
+    return replace(config, framing="center" if padding == "center" else "hifigan")
+
+
+def _vocos_extractor(top: ConfigTable) -> ConfigTable:
+    places = (("model", "init_args", "feature_extractor"), ("feature_extractor",))
+    found = [top.table(*names) for names in places]
+    return next((table for table in found if "class_path" in table.value), ConfigTable(None))
+
+
+def _nemo(top: ConfigTable) -> MelConfig:
+    # FilterbankFeatures of nemo/collections/asr/parts/preprocessing/features.py.
+    table = _nemo_table(top)
+    for name, accepted in {
+        "normalize": ("", "NA", "None"),  # other words than its own normalize nothing
+        "frame_splicing": (1,),
+        "log": (True,),
+        "window": ("hann",),
+        "mel_norm": ("slaney",),
+    }.items():
+        table.refuse(name, *accepted)
+    guard = str(table.get("log_zero_guard_type", "add"))
+    if guard not in ("add", "clamp"):
+        raise ConfigurationError(f"expected 'add' or 'clamp' for '{table.where}log_zero_guard_type', found {guard!r}")
+    name = "nemo-hifigan" if table.get("exact_pad", False) else "nemo-fastpitch"
+    floor = table.number("log_zero_guard_value", 2.0**-24)
+    compression = replace(LogMagnitude(floor), floor_mode="max" if guard == "clamp" else "add")
+    base = replace(get_preset(name).config, compression=compression)
+    names = {} if "nfilt" in table.value or "features" not in table.value else {"n_mels": int(table.number("features"))}
+    config = table.config(base, fmin=0.0, fmax=None, **names)
+    preemphasis = 0.0 if table.get("preemph", 0.97) is None else table.number("preemph", 0.97)
+    power = table.number("mag_power", 2.0)
+    if power not in (1, 2):
+        raise ConfigurationError(f"expected 1 or 2 for '{table.where}mag_power', found {power:g}")
+    return replace(config, preemphasis=preemphasis, power=int(power))
+
+
+def _nemo_table(top: ConfigTable) -> ConfigTable:
+    found = [top.table(*names) for names in (("model", "preprocessor"), ("preprocessor",))]
+    return next((table for table in found if table.value), ConfigTable(None))
+
+
+def _f5(top: ConfigTable) -> MelConfig:
+    # get_vocos_mel_spectrogram and get_bigvgan_mel_spectrogram of src/f5_tts/model/modules.py.
+    table = top.table("model", "mel_spec")
+    kind = table.get("mel_spec_type", "vocos")
+    if kind not in ("vocos", "bigvgan"):
+        raise ConfigurationError(f"expected 'vocos' or 'bigvgan' for '{table.where}mel_spec_type', found {short(kind)}")
+    base = get_preset("f5-tts" if kind == "vocos" else "hifigan-unscaled").config
+    return table.config(base, fmin=0.0, fmax=None)
+
+
+def _cosyvoice(top: ConfigTable) -> MelConfig:
+    # mel_spectrogram of matcha/utils/audio.py.
+    table = top.table("feat_extractor")
+    table.refuse("center", False)
+    return table.config(get_preset("cosyvoice").config)
+
+
+def _matcha(top: ConfigTable) -> MelConfig:
+    # mel_spectrogram of matcha/utils/audio.py, normalized by the statistics of the corpus in text_mel_datamodule.py.
+    config, statistics = top.config(get_preset("matcha").config), top.table("data_statistics")
+    mean, std = statistics.number("mel_mean", 0.0), statistics.number("mel_std", 1.0)
+    if std <= 0:
+        raise ConfigurationError(f"expected a number > 0 for '{statistics.where}mel_std', found {std:g}")
+    return replace(config, compression=Compression(scale=1 / std, offset=-mean / std))
+
+
+def _styletts2(top: ConfigTable) -> MelConfig:
+    # meldataset.py: 80 bins, and a filter bank for 16,000 Hz, whatever the file says.
+    parameters = top.table("preprocess_params")
+    rate, table = parameters.number("sr", 24000), parameters.table("spect_params")
+    base = get_preset("styletts2").config
+    own = {"sample_rate": int(rate), "n_mels": base.n_mels, "fmin": base.fmin, "fmax": base.fmax}
+    return table.config(base, **own, n_fft=2048, win_length=1200, hop_length=300)
+
+
+def _parallel_wavegan(top: ConfigTable) -> MelConfig:
+    # logmelfilterbank of parallel_wavegan/bin/preprocess.py: log_base null is the natural logarithm.
+    top.refuse("sampling_rate_for_feats", top.get("sampling_rate"))
+    base = top.get("log_base", 10.0) if "log_base" in top.value else 10.0
+    if base not in (10, None):
+        raise ConfigurationError(f"'log_base': expected 10.0 or null, found {short(base)}")
+    compression = Compression(log="ln" if base is None else "log10", floor=1e-10)
+    window = str(top.get("window", "hann"))
+    config = replace(get_preset("parakeet-fastspeech2").config, compression=compression, window=window)
+    return top.config(config, win_length=None, fmin=0.0, fmax=None)
+
+
+def _wavenet_vocoder(top: ConfigTable) -> MelConfig:
+    # logmelspectrogram of audio.py. Before it, the scripts cut off what is below highpass_cutoff, and trim.
+    top.refuse("window", "hann")
+    if top.get("win_length", -1) in (None, -1) or top.get("hop_size") is None:
+        raise ConfigurationError("'win_length' and 'hop_size' in milliseconds are not read; give them in samples")
+    return top.config(get_preset("wavenet-vocoder").config)
+
+
+def _univnet(top: ConfigTable) -> MelConfig:
+    # TacotronSTFT of utils/stft.py.
+    return top.table("audio").config(get_preset("univnet").config)
+
+
+def _nsf_hifigan(top: ConfigTable) -> MelConfig:
+    # nvSTFT.py of openvpi/DiffSinger: |X| without an offset.
+    return top.config(replace(get_preset("hifigan-unscaled").config, power_offset=0.0))
+
+
+def _singing_vocoders(top: ConfigTable) -> MelConfig:
+    # utils/wav2mel.py and process.py of openvpi/SingingVocoders: |X| without an offset, with a floor of 1e-9.
+    base = replace(get_preset("hifigan-unscaled").config, power_offset=0.0, compression=LogMagnitude(1e-9))
+    return top.config(base)
+
+
+def _fish(top: ConfigTable) -> MelConfig:
+    # LogMelSpectrogram of fish_speech/utils/spectrogram.py.
+    table = _fish_table(top)
+    if not table.value:
+        raise ConfigurationError("a codec, which reads waveforms: store them by --waveform")
+    return table.config(get_preset("fish-speech").config, fmin=0.0, fmax=None)
+
+
+def _fish_table(top: ConfigTable) -> ConfigTable:
+    return next(
+        (top.table(name) for name in ("spec_transform", "mel_transform") if name in top.value), ConfigTable(None)
+    )
+
+
+def _has(*names: str, at: tuple[str, ...] = ()) -> Callable[[ConfigTable], bool]:
+    """Return whether all of these settings are in the table at a place."""
+    return lambda top: {*names} <= {*(top.table(*at) if at else top).value}
+
+
+def _has_tables(*names: str) -> Callable[[ConfigTable], bool]:
+    return lambda top: all(top.table(name).value for name in names)
+
+
+def _is(name: str, value: str) -> Callable[[ConfigTable], bool]:
+    return lambda top: top.value.get(name) == value
+
+
+def _target(table: ConfigTable) -> str:
+    return str(table.value.get("_target_", ""))
+
+
+def _is_of_vocos(top: ConfigTable) -> bool:
+    return bool(_vocos_extractor(top).value)
+
+
+def _is_of_nemo(top: ConfigTable) -> bool:
+    table = _nemo_table(top)
+    return "n_window_size" in table.value or "nemo." in _target(table) or "window_stride" in table.value
+
+
+def _is_of_fish(top: ConfigTable) -> bool:
+    return "fish_speech." in _target(top)
+
+
+def _is_of_gpt_sovits(top: ConfigTable) -> bool:
+    data = top.table("data").value
+    return "filter_length" in data and bool({"s2_ckpt_dir", "s1_ckpt_dir"} & {*top.value, *data})
+
+
+def _is_of_bigvgan(top: ConfigTable) -> bool:
+    return _has(*_GENERATOR)(top) and top.value.get("activation") in ("snake", "snakebeta")
+
+
+_COQUI: Final = {"fft_size", "do_trim_silence", "signal_norm", "min_level_db", "ref_level_db", "do_sound_norm"}
+_COQUI_ABOVE: Final = {"model", "run_name", "generator_model", "output_path"}
+"""Settings of Coqui's table ``audio``, and those above it; one is enough."""
+
+
+def _is_of_coqui(top: ConfigTable) -> bool:
+    audio = {*top.table("audio").value}
+    return bool(audio and (_COQUI & audio or _COQUI_ABOVE & {*top.value}))
+
+
+_GENERATOR: Final = ("upsample_rates", "resblock_kernel_sizes", "num_mels", "sampling_rate")
+_BIGVGANS: Final = (
+    *("bigvgan-22k-80", "bigvgan-22k-80-fmax8k", "bigvgan-24k-100", "bigvgan-44k-128", "bigvgan-44k-128-256x"),
+)
+_FIRST: Final = ReadingConfig()
+_MEAN: Final = ReadingConfig(channel="mean")
+_MEAN_BY_TORCHAUDIO: Final = ReadingConfig(channel="mean", resampler="torchaudio")
+
+SYSTEMS: Final = (
+    System("r9y9's WaveNet", _is("name", "wavenet_vocoder"), _wavenet_vocoder, _FIRST, ("wavenet-vocoder",)),
+    System("Amphion", _has_tables("preprocess"), _amphion, _MEAN, ("vevo",)),
+    System("UnivNet", _has_tables("audio", "gen", "mrd"), _univnet, _FIRST, ("univnet",)),
+    System(
+        "openvpi's SingingVocoders", _has("audio_num_mel_bins", "generater_optimizer_args"), _singing_vocoders, _MEAN
+    ),
+    System("Coqui TTS", _is_of_coqui, _coqui, _MEAN, ("coqui", "coqui-ljspeech")),
+    System("StyleTTS2", _has("preprocess_params", "PLBERT_dir"), _styletts2, _FIRST, ("styletts2",)),
+    System("F5-TTS", _has("mel_spec", at=("model",)), _f5, _MEAN_BY_TORCHAUDIO, ("f5-tts",)),
+    System(
+        "CosyVoice",
+        _has_tables("feat_extractor"),
+        _cosyvoice,
+        _MEAN_BY_TORCHAUDIO,
+        ("cosyvoice", "cosyvoice2", "cosyvoice3"),
+    ),
+    System(
+        "Matcha-TTS",
+        _has("data_statistics", "n_feats"),
+        _matcha,
+        _FIRST,
+        ("matcha", "matcha-vctk", "matcha-hi-fi-captain"),
+    ),
+    System("Vocos", _is_of_vocos, _vocos, _MEAN_BY_TORCHAUDIO, ("vocos",)),
+    System(
+        "NeMo",
+        _is_of_nemo,
+        _nemo,
+        _FIRST,
+        ("nemo-fastpitch", "nemo-fastpitch-44k", "nemo-hifigan", "nemo-hifigan-44k"),
+    ),
+    System("Fish Speech", _is_of_fish, _fish, _MEAN, ("fish-speech",)),
+    System(
+        "ParallelWaveGAN",
+        _has("sampling_rate", "generator_params", "discriminator_params"),
+        _parallel_wavegan,
+        _MEAN,
+        ("parakeet-fastspeech2", "parakeet-fastspeech2-24k"),
+    ),
+    System("GPT-SoVITS", _is_of_gpt_sovits, _gpt_sovits, _MEAN, ("gpt-sovits-v3", "gpt-sovits-v4")),
+    System("MeloTTS", _has("filter_length", "spk2id", at=("data",)), _vits, _MEAN, ("melotts",)),
+    System("VITS", _has("filter_length", at=("data",)), _vits, _FIRST, ("vits",)),
+    System("iSTFTNet", _has(*_GENERATOR, "gen_istft_n_fft"), _hifigan, _FIRST, ("istftnet",)),
+    System("openvpi's NSF-HiFiGAN", _has(*_GENERATOR, "discriminator_periods"), _nsf_hifigan, _MEAN),
+    System("BigVGAN", _is_of_bigvgan, _hifigan, _MEAN, _BIGVGANS),
+    System("HiFi-GAN", _has(*_GENERATOR), _hifigan, _FIRST, ("hifigan",)),
+)
+"""The systems, in the order in which a file is tried: a file of an earlier one can look like one of a later one."""
