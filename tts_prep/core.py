@@ -40,6 +40,7 @@ ROOM: Final = Room(
             Row("phonemes", f"{_FRONTENDS}.phonemes:PhonemesFrontend", "texts that are already phonemes"),
             Row("none", f"{_FRONTENDS}.none:NoFrontend", "no phonemes, for recordings without texts"),
         ),
+        "arrays": (Row("durations", "", "--alignments PATH"),),
         "features": (
             Row("pitch", f"{_FEATURES}.pitch_feature:KIND"),
             Row("energy", f"{_FEATURES}.energy:KIND"),

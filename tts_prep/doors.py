@@ -22,10 +22,15 @@ from tts_prep.errors import ConfigurationError, MissingPackageError, described, 
 
 DOORS: Final[Mapping[str, str]] = {
     "commands": "a command of click",
+    "additions": "options of 'tts-prep add', and what they ask for: an Addition",
     "corpora": "a corpus: its record, or a reader",
     "languages": "a function that expands numbers and signs of a language's texts",
     "frontends": "a class or function that makes phonemes of texts",
     "features": "a feature of utterances: its record, or a function",
+    "trained": "how a feature is made by a model of the store itself: a TrainedKind",
+    "models": "what is done with functions of batches: explained, function, add, add_array",
+    "arrays": "a function that makes an array of an updated store again, and, as text, the option that adds it again",
+    "kept": "a function that keeps arrays of an old store in a way of their own",
     "containers": "a kind of recordings besides WAV",
     "encodings": "a function that inspects the samples of a codec inside WAV",
     "tables": "a function that yields the rows of a table in a file",
@@ -145,7 +150,7 @@ def load(
     return thing
 
 
-def need(door: str, name: str) -> Any:
+def need(door: str, name: str, *, is_record: bool = False) -> Any:
     """Return what the row of a name names, without which a caller cannot go on.
 
     Raises:
@@ -155,7 +160,7 @@ def need(door: str, name: str) -> Any:
     found = row(door, name)
     if found is None:
         raise MissingPackageError(f"{door}: this installation of tts-prep has no {name!r}; install all of tts-prep")
-    return load(door, found)
+    return load(door, found, is_valid=(lambda _: True) if is_record else callable)
 
 
 def _places(door: str, name: str) -> list[str]:

@@ -16,7 +16,7 @@ from tts_prep.format.layout import ALIGNMENT_SCORE, PHONEME, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
-from tts_prep.preprocess.features.kind import TrainedKind, setting
+from tts_prep.preprocess.features.kind import setting
 
 _VERSION: Final = "3"
 """The version of the algorithm: the same model of another version could give other durations."""
@@ -83,7 +83,12 @@ class AlignedDurations:
         return (mel - np.float32(utterance.extractor.half_precision_offset())).astype(self.settings.mel)
 
 
-def _make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
+def make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
+    """Return the feature of a model that is recorded in a store.
+
+    Raises:
+        ConfigurationError: there is no model, or it is one of another version or of other mels.
+    """
     if not settings.model:
         raise ConfigurationError(
             "durations: expected --alignments PATH, a folder of TextGrids or durations, or a CTM file; or a complete "
@@ -100,6 +105,3 @@ def _make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
             f"{expected}; {_TRAIN_AGAIN}"
         )
     return AlignedDurations(settings, model)
-
-
-TRAINED: Final = TrainedKind(AlignerConfig, _make)

@@ -8,6 +8,8 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "Quality measures of the utterances of a store, and detection of suspect ones.",
     {
+        "arrays": (Row("measures", "tts_prep.checks.measuring:measures_of_update", "--measures"),),
+        "additions": (Row("measures", "tts_prep.checks.addition:MEASURES"),),
         "commands": (Row("check", "tts_prep.checks.command:check", group=INSPECT),),
     },
     needs=("acoustics",),

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tts_prep import doors
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
-    from tts_prep.aligner.durations import AlignerConfig
-    from tts_prep.models.function import ModelFunction
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
@@ -67,8 +66,8 @@ class ParsedFeatures:
     config: Configuration
     alignments: CorpusAlignments | None
     recordings: tuple[str, ...]
-    aligner: AlignerConfig | None = None
-    models: tuple[ModelFunction, ...] = ()
+    aligner: Any = None
+    models: tuple[Any, ...] = ()
 
 
 def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
@@ -103,32 +102,25 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, models)
 
 
-def _models(requested: dict[str, dict[str, str]]) -> tuple[ModelFunction, ...]:
+def _models(requested: dict[str, dict[str, str]]) -> tuple[Any, ...]:
     """Take the models from the features that are requested."""
-    from tts_prep.models.function import ModelFunction
-    from tts_prep.models.options import configured_model, outputs_name
     from tts_prep.preprocess.features.registry import get_feature
 
-    kinds = {name: get_feature(name) for name in requested}
+    kinds = {name: kind for name in requested if (kind := get_feature(name)).model}
     return tuple(
-        ModelFunction(
-            outputs_name(kind.model) if ":" in name else name.replace("-", "_"),
-            kind.model,
-            configured_model(name, kind.model, requested.pop(name)),
-        )
-        for name, kind in kinds.items()
-        if kind.model
+        doors.need("models", "function")(name, kind.model, requested.pop(name)) for name, kind in kinds.items()
     )
 
 
-def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> AlignerConfig:
+def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
     """Return the settings of durations without alignments."""
     from tts_prep.preprocess.features.kind import configured
     from tts_prep.preprocess.features.registry import get_feature
 
     kind = get_feature("durations")
-    assert kind.trained is not None
-    settings: AlignerConfig = configured(kind.name, kind.trained.settings, texts)
+    if kind.trained is None:
+        raise ConfigurationError("durations: give --alignments PATH, a folder of TextGrids or durations, or a CTM file")
+    settings = configured(kind.name, kind.trained.settings, texts)
     if makes_part:
         raise ConfigurationError(
             "durations: without --alignments, they need the complete store; make the parts without durations, and "
@@ -137,14 +129,14 @@ def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> AlignerConfig:
     return settings
 
 
-def align(store: Path, settings: AlignerConfig, jobs: int) -> None:
+def align(store: Path, settings: Any, jobs: int) -> None:
     """Add durations to a complete store by a model that is trained on it, and print what was done.
 
     Raises:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
-    from tts_prep.aligner.add_durations import add_durations
     from tts_prep.cli.progress import make_progress
+    from tts_prep.preprocess.add.add_durations import add_durations
 
     with make_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)

@@ -293,17 +293,22 @@ _PROCESSES: Final = (
 )
 
 
+def record_option(option: Option) -> Callable[[F], F]:
+    """Return a decorator that adds the option of a record to a command."""
+    return click.option(*_flags(option), cls=GroupedOption, **_settings(option))
+
+
 def feature_options(function: F) -> F:
     """Add ``--feature``, ``--alignments`` and ``--array``."""
     for option in reversed(FEATURE_OPTIONS):
-        function = click.option(*_flags(option), cls=GroupedOption, **_settings(option))(function)
+        function = record_option(option)(function)
     return function
 
 
 def provenance_options(function: F) -> F:
     """Add ``--license`` and ``--origin``."""
     for option in reversed(_PROVENANCE):
-        function = click.option(*_flags(option), cls=GroupedOption, **_settings(option))(function)
+        function = record_option(option)(function)
     return function
 
 

@@ -39,7 +39,7 @@ from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
-from tts_prep.preprocess.make.prepare import Derived, Result, available_jobs, prepare
+from tts_prep.preprocess.make.prepare import Result, available_jobs, prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
@@ -106,7 +106,6 @@ def _prepare_and_report(
         parsed = _features(options, config)
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
-        how |= {"derived": _derived() if options["update"] else None}
         result = prepare(
             items, rows.root, store, parsed.config, existing=_existing(options), part=part, provenance=provenance, **how
         )
@@ -179,14 +178,6 @@ def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatur
             "it, and add it by 'tts-prep add STORE --feature …'"
         )
     return parsed
-
-
-def _derived() -> dict[str, Derived]:
-    """Return what makes measures again, which depend on all rows of the updated store."""
-    from tts_prep.checks.index_columns import ARRAY as MEASURES
-    from tts_prep.checks.measuring import measures_of_update
-
-    return {MEASURES: measures_of_update}
 
 
 def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
@@ -295,8 +286,6 @@ def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
 
 def incomplete_text(store: Path, array: IncompleteArray) -> str:
     """Return one line about an array of an updated store that has no values for some rows."""
-    from tts_prep.checks.index_columns import ARRAY as MEASURES
-
     spec, rows = array.spec, count_text(array.rows, "row")
     if spec.failures and array.is_kept:
         return (
@@ -304,8 +293,8 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
         )
     if array.is_kept:
         return f"{', '.join((*spec.index_columns, *spec.text_columns))}: no values for {rows}, new or changed"
-    options = {MEASURES: "--measures", "durations": "--alignments PATH"}
-    option = options.get(spec.name, f"--array {spec.name}@{spec.axis}=PATH")
+    row = doors.rows("arrays").get(spec.name)
+    option = row.about if row else f"--array {spec.name}@{spec.axis}=PATH"
     if OF_MODEL in spec.settings:
         of_model = spec.settings[OF_MODEL]
         option = f"--feature {of_model['function']}" if "function" in of_model else "--feature durations"

@@ -123,6 +123,22 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
             processes.stop()
 
 
+def add_array(
+    store: Path,
+    called: tuple[Any, ...],
+    devices: tuple[str, ...],
+    rows: CorpusRows | None,
+    *,
+    timeout: float,
+    load_timeout: float,
+    allowed: FailureLimit,
+    progress: ShowProgress,
+) -> Manifest:
+    """Add the array of a function of batches; ``called`` is what `ModelFunction` is made of."""
+    run = ModelRun(devices, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed, progress=progress)
+    return add_model(store, ModelFunction(*called), run).manifest
+
+
 class _Counter:
     """Tells the number of finished shards, also while nothing happens: what shows it ends an interrupted run."""
 

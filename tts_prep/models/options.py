@@ -8,26 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final, get_type_hints
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.models.function import DEVICE
+from tts_prep.models.function import DEVICE, ModelFunction
+from tts_prep.preprocess.features.kind import outputs_name
 
 _KINDS: Final = (bool, int, float, str)
 _TRUTH: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-def is_model(found: object) -> bool:
-    """Return whether an object is a class whose instances are called with batches."""
-    return isinstance(found, type) and any("__call__" in vars(base) for base in found.__mro__)
-
-
-def outputs_name(model: type) -> str:
-    """Return the name of the outputs of a class together: its own, ``encodec_tokens`` for ``EncodecTokens``."""
-    return _CAPITAL.sub("_", model.__name__).lower().strip("_")
-
-
-def help_of(model: type) -> str:
-    """Return the first line of a class's docstring."""
-    return (inspect.getdoc(model) or "A model.").strip().splitlines()[0]
 
 
 def explained(model: type) -> list[tuple[str, str, str]]:
@@ -76,3 +61,13 @@ def _value(where: str, kind: type, text: str) -> Any:
     except (KeyError, ValueError):
         expected = "true or false" if kind is bool else "an integer" if kind is int else "a number"
         raise ConfigurationError(f"{where}: expected {expected}, found {text!r}") from None
+
+
+def function_of(name: str, model: type, texts: Mapping[str, str]) -> ModelFunction:
+    """Return a class that ``--feature`` names, with its settings, as a function to call.
+
+    Raises:
+        ConfigurationError: see `configured_model`.
+    """
+    of_outputs = outputs_name(model) if ":" in name else name.replace("-", "_")
+    return ModelFunction(of_outputs, model, configured_model(name, model, texts))

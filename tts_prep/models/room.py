@@ -2,8 +2,18 @@
 
 from typing import Final
 
-from tts_prep.doors import Room
+from tts_prep.doors import Room, Row
 
 ROOM: Final = Room(
     "Functions of batches of utterances, such as codecs and speaker encoders, in processes.",
+    {
+        "models": (
+            Row("explained", "tts_prep.models.options:explained"),
+            Row("function", "tts_prep.models.options:function_of"),
+            Row("add", "tts_prep.models.addition:add"),
+            Row("add_array", "tts_prep.models.add_model:add_array"),
+        ),
+        "additions": (Row("models", "tts_prep.models.addition:OPTIONS"),),
+        "kept": (Row("outputs", "tts_prep.models.kept:keep_outputs", keys=("failures", "text_columns")),),
+    },
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options, provenance_options
+from tts_prep import doors
+from tts_prep.cli.additions import additions
+from tts_prep.cli.features import FEATURE_OPTIONS
+from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options, provenance_options, record_option
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
 from tts_prep.quantities import count_text
@@ -20,9 +22,7 @@ from tts_prep.quantities import count_text
 if TYPE_CHECKING:
     from tts_prep.cli.features import ParsedFeatures
     from tts_prep.format.records.arrays import ArraySpec
-    from tts_prep.models.function import ModelFunction
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 
@@ -47,6 +47,13 @@ class _AddCommand(click.Command):
                 formatter.write_dl(rows or [("none", "")])
 
 
+def _with_additions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that rooms bring."""
+    for option in reversed([option for addition in additions() for option in addition.options]):
+        function = record_option(option)(function)
+    return function
+
+
 @click.command(cls=_AddCommand)
 @click.argument("store", type=WRITTEN_STORE)
 @click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus from which STORE was made.")
@@ -60,7 +67,6 @@ class _AddCommand(click.Command):
 )
 @click.option("--reader", metavar="MODULE:FUNCTION", help="The reader function of a store of a custom reader.")
 @feature_options
-@click.option("--measures", is_flag=True, help="Add the measures of 'tts-prep check' as columns of the index.")
 @click.option(
     "--columns",
     "tables",
@@ -72,35 +78,7 @@ class _AddCommand(click.Command):
 @provenance_options
 @click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
 @click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
-@click.option(
-    "--devices",
-    metavar="NAME,…",
-    help="The device of each process of a model, such as cuda:0,cuda:1.  [default: cpu, --jobs times]",
-)
-@click.option("--batch-seconds", type=float, metavar="S", help="The maximum padded duration of a model's batches.")
-@click.option(
-    "--timeout",
-    type=float,
-    default=600.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that a model's batch may take; then it is tried again one utterance at a time.",
-)
-@click.option(
-    "--load-timeout",
-    type=float,
-    default=3600.0,
-    show_default=True,
-    metavar="S",
-    help="Seconds that loading a model may take in each process; then the command ends.",
-)
-@click.option(
-    "--max-failures",
-    default="1%",
-    show_default=True,
-    metavar="N|P%",
-    help="Stop if a model has no value for more utterances than this.",
-)
+@_with_additions
 @quiet_option
 def add(
     store: Path,
@@ -108,17 +86,11 @@ def add(
     root: Path | None,
     splits: tuple[str, ...],
     reader: str | None,
-    measures: bool,
     tables: tuple[Path, ...],
     licence: str | None,
     origin: str | None,
     replace: bool,
     jobs: int | None,
-    devices: str | None,
-    batch_seconds: float | None,
-    timeout: float,
-    load_timeout: float,
-    max_failures: str,
     **options: Any,
 ) -> None:
     r"""Add features, durations, models' outputs, imported arrays, measures, columns or a licence to a complete STORE.
@@ -140,36 +112,20 @@ def add(
     """
     from tts_prep.errors import ConfigurationError
 
-    if any(options.values()):
-        models = _Models(
-            tuple(filter(None, devices.split(","))) if devices is not None else None,
-            batch_seconds,
-            timeout,
-            load_timeout,
-            max_failures,
-        )
-        _add_features(store, corpus, root, splits, reader, jobs, options, models)
-    elif not measures and not tables and not licence and not origin:
-        raise ConfigurationError(
-            "nothing to add; give --feature, --alignments, --array, --measures, --columns, --license or --origin"
-        )
+    asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
+    if any(options[option.name] for option in FEATURE_OPTIONS):
+        _add_features(store, corpus, root, splits, reader, jobs, options)
+    elif not asked and not tables and not licence and not origin:
+        flags = [option.all_flags[0] for option in FEATURE_OPTIONS]
+        flags += [addition.options[0].all_flags[0] for addition in additions() if addition.add]
+        raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:
         _add_provenance(store, licence or "", origin or "")
     for table in tables:
         _add_columns(store, table, replace)
-    if measures:
-        _add_measures(store)
-
-
-@dataclass(frozen=True)
-class _Models:
-    """How models are called."""
-
-    devices: tuple[str, ...] | None
-    batch_seconds: float | None
-    timeout: float
-    load_timeout: float
-    max_failures: str
+    for addition in asked:
+        if addition.add:
+            addition.add(store, options)
 
 
 def _add_provenance(store: Path, licence: str, origin: str) -> None:
@@ -202,23 +158,6 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
         say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
 
 
-def _add_measures(store: Path) -> None:
-    from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
-    from tts_prep.checks.measuring import measure
-    from tts_prep.cli.progress import make_progress
-    from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.add.add_columns import add_index_array
-
-    with make_progress(sys.stderr) as progress:
-
-        def values() -> Any:
-            return measures_table(measure(UtteranceDataset(store), use_stored=False, progress=progress))
-
-        manifest = add_index_array(store, measures_spec, values, progress)
-    names = manifest.specs[ARRAY].index_columns
-    say(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
-
-
 def _add_features(
     store: Path,
     corpus: Path | None,
@@ -227,7 +166,6 @@ def _add_features(
     reader: str | None,
     jobs: int | None,
     options: Mapping[str, Any],
-    models: _Models,
 ) -> None:
     from tts_prep.cli.features import align, parse_features
     from tts_prep.cli.progress import make_progress
@@ -250,7 +188,8 @@ def _add_features(
         for name, spec in specs_of(parsed.features).items():
             _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
     for model in parsed.models:
-        _add_model(store, model, models, rows(), aligned, jobs)
+        for spec in doors.need("models", "add")(store, model, options, rows(), aligned, jobs):
+            _say_array(store, spec, {})
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
 
@@ -274,33 +213,6 @@ def _rows(
     own = import_reader(reader) if reader else None
     corrections, lists = Corrections.of_store(store), split_lists(splits)
     return CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
-
-
-def _add_model(
-    store: Path,
-    model: ModelFunction,
-    how: _Models,
-    rows: CorpusRows | None,
-    aligned: CorpusAlignments | None,
-    jobs: int,
-) -> None:
-    from tts_prep.cli.progress import make_progress
-    from tts_prep.models.add_model import ModelRun, add_model
-    from tts_prep.preprocess.make.failure_limit import FailureLimit
-
-    devices = ("cpu",) * jobs if how.devices is None else how.devices
-    allowed = FailureLimit.parse(how.max_failures)
-    with make_progress(sys.stderr) as progress:
-        run = ModelRun(devices, rows, aligned, how.timeout, how.load_timeout, allowed, progress)
-        added = add_model(store, replace(model, batch_seconds=how.batch_seconds), run)
-    for spec in added.arrays:
-        _say_array(store, spec, {})
-    say(f"{store}: columns {', '.join(added.columns)}")
-    if added.missing:
-        first = "; ".join(f"{uid}: {reason}" for uid, reason in list(added.missing.items())[:3])
-        more = "; …" if len(added.missing) > 3 else ""
-        have = "has" if len(added.missing) == 1 else "have"
-        say(one_line(f"  {count_text(len(added.missing), 'utterance')} {have} no value: {first}{more}"))
 
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:

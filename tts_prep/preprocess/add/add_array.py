@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
-from tts_prep.models.add_model import ModelRun, add_model
-from tts_prep.models.function import ModelFunction
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import Corrections
@@ -42,8 +41,8 @@ def add_array(
     root: Path | None = None,
     jobs: int = 1,
     devices: Sequence[str] | None = None,
-    timeout: float = ModelRun.timeout,
-    load_timeout: float = ModelRun.load_timeout,
+    timeout: float = 600.0,
+    load_timeout: float = 3600.0,
     max_failures: str | int = "1%",
     backend: Backend = Backend(),
     progress: ShowProgress = hidden,
@@ -92,11 +91,18 @@ def add_array(
         )
     if not backend.is_local:
         raise ConfigurationError("backend: a function of batches has its processes on this machine; give devices=")
-    model = ModelFunction(name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds)
     rows = _rows(Path(store), Path(corpus), root) if corpus is not None else None
-    processes, allowed = ("cpu",) * jobs if devices is None else tuple(devices), FailureLimit.parse(max_failures)
-    run = ModelRun(processes, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed, progress=progress)
-    return add_model(Path(store), model, run).manifest
+    manifest: Manifest = doors.need("models", "add_array")(
+        Path(store),
+        (name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds),
+        ("cpu",) * jobs if devices is None else tuple(devices),
+        rows,
+        timeout=timeout,
+        load_timeout=load_timeout,
+        allowed=FailureLimit.parse(max_failures),
+        progress=progress,
+    )
+    return manifest
 
 
 def _check_arguments(function: object, settings: object, devices: object) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 
-from tts_prep.aligner.durations import TRAINED
 from tts_prep.errors import AlignmentError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
@@ -76,5 +75,4 @@ KIND: Final = FeatureKind(
     reads="alignments",
     other_names=("duration",),
     columns=(SYMBOL_LENGTH,),
-    trained=TRAINED,
 )

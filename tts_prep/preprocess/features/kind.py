@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
-from tts_prep.models.options import explained, help_of, is_model
+from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.columns import FeatureColumn
 from tts_prep.preprocess.features.feature import Feature
@@ -28,10 +32,12 @@ class TrainedKind:
     Attributes:
         settings: a dataclass of settings, as those of a `FeatureKind`; settings without help are those of the model.
         make: a function from the mel settings and the settings, which include the model, to the `Feature`.
+        train: a function from a complete store, its manifest and the settings to the `Feature`, with a model.
     """
 
     settings: type
     make: Callable[[MelConfig, Any], Feature]
+    train: Callable[[Path, Manifest, Any], Feature]
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,6 @@ class FeatureKind:
         reads: what it is computed from: the ``recording``, or ``alignments``.
         other_names: what the feature is called elsewhere, for messages.
         columns: the numbers of each utterance that a report shows.
-        trained: how a feature that reads ``alignments`` is made without any.
         model: a class that is called with batches of a complete store, whose ``__init__`` has the settings.
     """
 
@@ -59,8 +64,13 @@ class FeatureKind:
     reads: Literal["recording", "alignments"] = "recording"
     other_names: tuple[str, ...] = ()
     columns: tuple[FeatureColumn, ...] = ()
-    trained: TrainedKind | None = None
     model: type | None = None
+
+    @property
+    def trained(self) -> TrainedKind | None:
+        """How the feature is made without ``alignments``, by a model that is trained on the store."""
+        row = doors.rows("trained").get(self.name)
+        return row.load() if row else None
 
     def configured(self, texts: Mapping[str, str]) -> Any:
         """Return the settings for texts by name.
@@ -73,7 +83,7 @@ class FeatureKind:
     def explained(self) -> list[tuple[str, str, str]]:
         """Return name, default and help of each setting."""
         if self.model:
-            return explained(self.model)
+            return list(doors.need("models", "explained")(self.model))
         trained = _explained(self.trained.settings) if self.trained else []
         return [*(_explained(self.settings) if self.settings else []), *trained]
 
@@ -109,6 +119,24 @@ def configured(feature: str, settings: type | None, texts: Mapping[str, str]) ->
     for name in mappings.values():
         values[name] = {**getattr(defaults, name), **values.get(name, {})}
     return settings(**values)
+
+
+_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def is_model(found: object) -> bool:
+    """Return whether an object is a class whose instances are called with batches."""
+    return isinstance(found, type) and any("__call__" in vars(base) for base in found.__mro__)
+
+
+def outputs_name(model: type) -> str:
+    """Return the name of the outputs of a class together: its own, ``encodec_tokens`` for ``EncodecTokens``."""
+    return _CAPITAL.sub("_", model.__name__).lower().strip("_")
+
+
+def help_of(model: type) -> str:
+    """Return the first line of a class's docstring."""
+    return (inspect.getdoc(model) or "A model.").strip().splitlines()[0]
 
 
 def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKind:

@@ -11,12 +11,11 @@ from typing import Final
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.models.options import is_model
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features import second_mel
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.features.kind import FeatureKind, configured, kind_of, number_or_text
+from tts_prep.preprocess.features.kind import FeatureKind, configured, is_model, kind_of, number_or_text
 
 
 def built_in_features() -> Iterator[FeatureKind]:

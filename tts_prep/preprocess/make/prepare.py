@@ -7,19 +7,19 @@ Nothing is changed before the plan is complete and checked. How a store is resum
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
 from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
@@ -48,9 +48,6 @@ from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.progress import ShowProgress, hidden
-
-Derived: TypeAlias = Callable[[Path, Path, npt.NDArray[np.int64]], tuple[ArraySpec, npt.NDArray[np.float64]]]
-"""Makes an array of an updated store that depends on all rows; see `prepare`."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,6 @@ def prepare(
     progress: ShowProgress = hidden,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
-    derived: Mapping[str, Derived] | None = None,
     corrections: CorrectedRows | None = None,
     provenance: Provenance = Provenance(),
 ) -> Result:
@@ -126,9 +122,6 @@ def prepare(
         max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
         features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
         alignments: the alignments, if the configuration says that they change shards.
-        derived: for arrays whose values depend on all rows, such as the measures of `tts_prep.checks`: by name a
-            function that makes the array of an updated store again. It takes the folders of the old store and of the
-            new one, and for each new row the same row of the old store or -1, and returns specification and values.
         corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
         provenance: licence and origin of recordings and texts; what it leaves out stays as it is in the store.
 
@@ -150,7 +143,7 @@ def prepare(
         if manifest := transaction.up_to_date(planned, given):
             check_arrays_of(store, manifest, features)
             return Result.of_complete(store, manifest)
-        return make_store(transaction, planned, pool, allowed, progress, part=part, derived=derived, provenance=given)
+        return make_store(transaction, planned, pool, allowed, progress, part=part, provenance=given)
 
 
 def _change(existing: str, part: Part | None) -> Change:
@@ -177,14 +170,13 @@ def make_store(
     *,
     part: Part | None = None,
     broken: Collection[str] = (),
-    derived: Mapping[str, Derived] | None = None,
     provenance: Provenance = Provenance(),
 ) -> Result:
     """Make the missing shards of a planned store, or of a part of it; then complete it.
 
     Args:
         broken: files of the old store that must not be taken over.
-        derived, provenance: see `prepare`.
+        provenance: see `prepare`.
     """
     recipe = planned.recipe
     specs = specs_of(recipe.features)
@@ -207,7 +199,7 @@ def make_store(
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
             added = _array_files(transaction, made, intact, specs)
-            manifest, kept = _complete(transaction, made, added, derived or {})
+            manifest, kept = _complete(transaction, made, added)
     n_made = sum(shard.is_new for shard in made)
     numbers = (len(plans), n_made, run.now.failures, run.now.seconds, run.now.compiling)
     return Result(transaction.store, manifest, *numbers, kept.incomplete)
@@ -228,7 +220,6 @@ def _complete(
     transaction: StoreTransaction,
     made: Sequence[MadeShard],
     added: Mapping[str, Sequence[FileEntry]],
-    derived: Mapping[str, Derived],
 ) -> tuple[Manifest, KeptArrays]:
     """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
     old, source, folder = transaction.old, transaction.source, transaction.folder
@@ -238,12 +229,13 @@ def _complete(
     kept = keep_arrays(source, folder, old, shards, added.keys())
     files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
     manifest = assemble_store(folder, shards, files)
-    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in derived]
+    makers = doors.rows("arrays")
+    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in makers]
     if not again:
         return manifest, kept
     rows = unchanged_rows(source, old, folder, manifest)
     for array in again:
-        spec, table = derived[array.spec.name](source, folder, rows)
+        spec, table = makers[array.spec.name].load()(source, folder, rows)
         values = partial(_slice_of, table)
         files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
     rest = tuple(array for array in kept.incomplete if array not in again)

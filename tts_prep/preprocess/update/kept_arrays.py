@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.array_file import array_key
@@ -27,8 +28,6 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FRAME, PHONEME, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
-from tts_prep.models.outputs import PENDING, Outputs
-from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.add.add_columns import index_array_file
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
@@ -113,15 +112,16 @@ def keep_arrays(
     specs = {name: spec for name, spec in manifest.specs.items() if spec.added and name not in made}
     if not specs:
         return KeptArrays()
-    rows = _OldRows(source, folder, manifest, shards)
+    rows = OldPlaces(source, folder, manifest, shards)
     files: dict[str, Sequence[FileEntry]] = {}
     incomplete: list[IncompleteArray] = []
-    for outputs in Outputs.recorded(manifest):
-        if outputs.specs.keys() <= specs.keys():
-            kept_outputs = _KeptOutputs(source, folder, manifest, outputs, rows).keep(shards)
-            files |= kept_outputs.files
-            incomplete += kept_outputs.incomplete
-            specs = {name: spec for name, spec in specs.items() if name not in outputs.specs}
+    for row in doors.rows("kept").values():
+        if any(getattr(spec, key) for key in row.keys for spec in specs.values()):
+            for names, kept_together in doors.load("kept", row)(source, folder, manifest, shards, rows):
+                if names <= specs.keys():
+                    files |= kept_together.files
+                    incomplete += kept_together.incomplete
+                    specs = {name: spec for name, spec in specs.items() if name not in names}
     for spec in specs.values():
         values = _KeptArray(source, folder, manifest, spec, rows)
         n_missing = sum(map(values.count_missing, shards))
@@ -137,7 +137,7 @@ def keep_arrays(
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class ShardRowsByValue:
     """The rows of a shard: what values of other arrays depend on."""
 
     stored: StoredRows
@@ -146,13 +146,14 @@ class _Rows:
     mels: Sequence[Array]
 
     @classmethod
-    def read(cls, store: Path, number: int) -> _Rows:
+    def read(cls, store: Path, number: int) -> ShardRowsByValue:
+        """Read a shard of a store."""
         stored = StoredRows.read(store, number)
         columns = (stored.texts(name) for name in ("id", "speaker", "text", "phoneme_text"))
         texts = list(zip(*columns, strict=True))
         return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
 
-    def is_same(self, position: int, other: _Rows, of_other: int) -> bool:
+    def is_same(self, position: int, other: ShardRowsByValue, of_other: int) -> bool:
         """Return whether a row has the same texts, phonemes and mel as one of another shard."""
         return (
             self.texts[position] == other.texts[of_other]
@@ -161,13 +162,13 @@ class _Rows:
         )
 
 
-class _OldRows:
+class OldPlaces:
     """Finds the rows of the changed shards of a new store among those of the old one."""
 
     def __init__(self, source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard]) -> None:
         self._folder = folder
         # Several rows of a shard are asked for one after another.
-        self._old = lru_cache(maxsize=4)(partial(_Rows.read, source))
+        self._old = lru_cache(maxsize=4)(partial(ShardRowsByValue.read, source))
         self.old_numbers = unchanged_shards(manifest, [shard.entry for shard in shards])
         """The number of each unchanged shard in the old store."""
         self._places: dict[str, OldRow] = {}
@@ -181,11 +182,11 @@ class _OldRows:
     def places(self, number: int) -> list[OldRow | None]:
         """Return the old place of each row of a new shard; None for a row that is new or has changed."""
         if number not in self._found:
-            new = _Rows.read(self._folder, number)
+            new = ShardRowsByValue.read(self._folder, number)
             self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
         return self._found[number]
 
-    def _place(self, new: _Rows, position: int) -> OldRow | None:
+    def _place(self, new: ShardRowsByValue, position: int) -> OldRow | None:
         place = self._places.get(new.texts[position][0])
         return place if place and self._old(place.shard).is_same(place.position, new, position) else None
 
@@ -194,67 +195,10 @@ class _OldRows:
         return self._old(number).stored
 
 
-class _KeptOutputs:
-    """The arrays of a function of batches, which says of each utterance whether it has a value."""
-
-    def __init__(self, source: Path, folder: Path, manifest: Manifest, outputs: Outputs, rows: _OldRows) -> None:
-        self._source, self._folder, self._outputs, self._rows = source, folder, outputs, rows
-        self._entries = manifest.array_files
-        self._outcomes = lru_cache(maxsize=4)(self._read_outcomes)
-
-    def keep(self, shards: Sequence[StoredShard]) -> KeptArrays:
-        """Take over or write the files of the new shards; new and changed rows wait for the function."""
-        names = self._outputs.specs
-        n_pending, n_rows = sum(map(self._count_pending, shards)), sum(shard.header.rows for shard in shards)
-        is_kept = n_pending < n_rows
-        entries = [self._files(shard) for shard in shards] if is_kept else []
-        files = {name: [of_shard[name] for of_shard in entries] for name in names} if is_kept else {}
-        arrays = self._outputs.arrays or (self._outputs.texts,)
-        incomplete = tuple(IncompleteArray(spec, n_pending, is_kept) for spec in arrays if n_pending)
-        return KeptArrays(files, incomplete)
-
-    def _count_pending(self, shard: StoredShard) -> int:
-        return sum(outcome == PENDING for outcome in self._of(shard))
-
-    def _files(self, shard: StoredShard) -> dict[str, FileEntry]:
-        old = self._rows.old_numbers.get(shard.number)
-        if old is not None and self._outcomes(old) is not None:
-            return {name: self._taken_over(name, old, shard.number) for name in self._outputs.specs}
-        rows = _Rows.read(self._folder, shard.number).stored.rows
-        return self._outputs.write(self._folder, rows, self._of(shard))
-
-    def _taken_over(self, name: str, old: int, number: int) -> FileEntry:
-        entry, file = self._entries[name][old], array_file_name(name, number)
-        take_over_file(self._source, self._folder, entry.file, file)
-        return replace(entry, file=file)
-
-    def _of(self, shard: StoredShard) -> Sequence[Outcome]:
-        """Return the outcome of each row of a new shard."""
-        old = self._rows.old_numbers.get(shard.number)
-        if old is not None:
-            return self._outcomes(old) or [PENDING] * shard.header.rows
-        found: list[Outcome] = []
-        for place in self._rows.places(shard.number):
-            outcomes = self._outcomes(place.shard) if place else None
-            found.append(outcomes[place.position] if place and outcomes else PENDING)
-        return found
-
-    def _read_outcomes(self, number: int) -> Sequence[Outcome] | None:
-        """Return the outcomes of an old shard; None if a file is broken."""
-        entries = [self._entries[name][number] for name in self._outputs.specs]
-        paths = [self._source / entry.file for entry in entries]
-        are_intact = all(
-            path.is_file() and file_sha256(path) == entry.sha256 for path, entry in zip(paths, entries, strict=True)
-        )
-        with contextlib.suppress(CorruptStoreError):
-            return self._outputs.outcomes(self._source, self._rows.stored(number)) if are_intact else None
-        return None
-
-
 class _KeptArray:
     """One array of an old store, whose values are kept for unchanged rows."""
 
-    def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: _OldRows) -> None:
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: OldPlaces) -> None:
         self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
         self._entries = manifest.array_files[spec.name]
         self._values: dict[int, Sequence[Array] | None] = {}
@@ -287,7 +231,7 @@ class _KeptArray:
         if spec.holds_columns:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
         values = [row for row in found if row is not None]
-        rows = _Rows.read(self._folder, shard.number).stored.rows
+        rows = ShardRowsByValue.read(self._folder, shard.number).stored.rows
         return write_array_file(self._folder, spec, rows, array_key(spec, rows.key), values)
 
     def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:

@@ -1,0 +1,80 @@
+"""Models in ``tts-prep add``: their options, and how they are called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tts_prep.cli.additions import Addition
+from tts_prep.cli.verbosity import say
+from tts_prep.errors import one_line
+from tts_prep.preprocess.option import Option
+from tts_prep.quantities import count_text
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.models.function import ModelFunction
+    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
+
+OPTIONS: Final = Addition(
+    (
+        Option(
+            "devices",
+            "The device of each process of a model, such as cuda:0,cuda:1.  [default: cpu, --jobs times]",
+            metavar="NAME,…",
+        ),
+        Option("batch_seconds", "The maximum padded duration of a model's batches.", float, metavar="S"),
+        Option(
+            "timeout",
+            "Seconds that a model's batch may take; then it is tried again one utterance at a time.",
+            float,
+            metavar="S",
+            default=600.0,
+        ),
+        Option(
+            "load_timeout",
+            "Seconds that loading a model may take in each process; then the command ends.",
+            float,
+            metavar="S",
+            default=3600.0,
+        ),
+        Option(
+            "max_failures",
+            "Stop if a model has no value for more utterances than this.",
+            metavar="N|P%",
+            default="1%",
+        ),
+    )
+)
+
+
+def add(
+    store: Path,
+    model: ModelFunction,
+    options: Mapping[str, Any],
+    rows: CorpusRows | None,
+    aligned: CorpusAlignments | None,
+    jobs: int,
+) -> tuple[ArraySpec, ...]:
+    """Call a model on all utterances of a store, print what has no value, and return the arrays."""
+    from tts_prep.cli.progress import make_progress
+    from tts_prep.models.add_model import ModelRun, add_model
+    from tts_prep.preprocess.make.failure_limit import FailureLimit
+
+    given, batch_seconds = options["devices"], options["batch_seconds"]
+    devices = ("cpu",) * jobs if given is None else tuple(filter(None, given.split(",")))
+    allowed = FailureLimit.parse(options["max_failures"])
+    with make_progress(sys.stderr) as progress:
+        run = ModelRun(devices, rows, aligned, options["timeout"], options["load_timeout"], allowed, progress)
+        added = add_model(store, replace(model, batch_seconds=batch_seconds), run)
+    say(f"{store}: columns {', '.join(added.columns)}")
+    if added.missing:
+        first = "; ".join(f"{uid}: {reason}" for uid, reason in list(added.missing.items())[:3])
+        more = "; …" if len(added.missing) > 3 else ""
+        have = "has" if len(added.missing) == 1 else "have"
+        say(one_line(f"  {count_text(len(added.missing), 'utterance')} {have} no value: {first}{more}"))
+    return added.arrays
