@@ -4,67 +4,54 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, store_or_url
+from tts_prep.cli.options import WRITTEN_STORE, store_or_url
+from tts_prep.cli.records import option, options_of, takes
 from tts_prep.cli.verbosity import say, verbosity_options
 
 if TYPE_CHECKING:
     from tts_prep.format.records.manifest import FileEntry
 
 
+@dataclass(frozen=True)
+class Repair:
+    """What broken files are made of again."""
+
+    corpus: Path | None = option(
+        "Make broken files again from the corpus; for a file list, give the list.",
+        flags=("--repair",),
+        metavar="CORPUS",
+    )
+    root: Path | None = option("With --repair: the --root of the command that made the store.", metavar="DIR")
+    splits: tuple[str, ...] = option(
+        "With --repair: a list of ids that the store was made with; may be repeated.",
+        default=(),
+        flags=("--split",),
+        metavar="NAME=FILE",
+    )
+    ood_texts: Path | None = option("With --repair: the texts that a broken ood.h5 was made from.", metavar="FILE")
+    alignments: Path | None = option(
+        "With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
+        metavar="PATH",
+    )
+    reader: str | None = option(
+        "With --repair: the reader function of a store of a custom reader.", metavar="MODULE:FUNCTION"
+    )
+    jobs: int | None = option(
+        "With --repair: worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N"
+    )
+
+
 @click.command()
 @store_or_url
-@click.option(
-    "--repair",
-    "corpus",
-    type=PATH,
-    metavar="CORPUS",
-    help="Make broken files again from the corpus; for a file list, give the list.",
-)
-@click.option("--root", type=PATH, metavar="DIR", help="With --repair: the --root of the command that made the store.")
-@click.option(
-    "--split",
-    "splits",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="With --repair: a list of ids that the store was made with; may be repeated.",
-)
-@click.option(
-    "--ood-texts", type=PATH, metavar="FILE", help="With --repair: the texts that a broken ood.h5 was made from."
-)
-@click.option(
-    "--alignments",
-    type=PATH,
-    metavar="PATH",
-    help="With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
-)
-@click.option(
-    "--reader", metavar="MODULE:FUNCTION", help="With --repair: the reader function of a store of a custom reader."
-)
-@click.option(
-    "--jobs",
-    "-j",
-    type=Integer(min=1),
-    metavar="N",
-    help="With --repair: worker processes.  [default: one per processor]",
-)
+@takes(Repair)
 @verbosity_options
-def verify(
-    store: Path | str,
-    cache: Path | None,
-    cache_size: int | None,
-    corpus: Path | None,
-    root: Path | None,
-    splits: tuple[str, ...],
-    ood_texts: Path | None,
-    alignments: Path | None,
-    reader: str | None,
-    jobs: int | None,
-) -> int:
+def verify(repair: Repair, store: Path | str, cache: Path | None, cache_size: int | None) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
     If there are broken files, they are listed, and the exit status is 1. It is 3 if a file cannot be read here, because
@@ -78,12 +65,12 @@ def verify(
       tts-prep verify store --repair LJSpeech-1.1
       tts-prep verify s3://bucket/store --cache cache
     """
-    if corpus is not None:
+    if repair.corpus is not None:
         # Refuses a URL, and says why.
-        return _repair(
-            WRITTEN_STORE.convert(store, None, None), corpus, root, splits, ood_texts, alignments, reader, jobs
-        )
-    _refuse_paths(root, splits, ood_texts, alignments, reader)
+        return _repair(WRITTEN_STORE.convert(store, None, None), repair.corpus, repair)
+    for one in options_of(Repair):
+        if one.name != "jobs" and getattr(repair, one.name):
+            raise click.UsageError(f"{one.all_flags[0]} requires --repair CORPUS.")
     return _verify(store, cache, cache_size)
 
 
@@ -162,32 +149,7 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     say(one_line(f"{without_secret(store)}: {what}, all intact{rest}"))
 
 
-def _refuse_paths(
-    root: Path | None, splits: tuple[str, ...], ood_texts: Path | None, alignments: Path | None, reader: str | None
-) -> None:
-    """Refuse the options that only a repair uses."""
-    given = {
-        "--root": root,
-        "--split": splits,
-        "--ood-texts": ood_texts,
-        "--alignments": alignments,
-        "--reader": reader,
-    }
-    for option, value in given.items():
-        if value:
-            raise click.UsageError(f"{option} requires --repair CORPUS.")
-
-
-def _repair(
-    store: Path,
-    corpus: Path,
-    root: Path | None,
-    splits: tuple[str, ...],
-    ood_texts: Path | None,
-    alignments: Path | None,
-    reader: str | None,
-    jobs: int | None,
-) -> int:
+def _repair(store: Path, corpus: Path, given: Repair) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
@@ -195,18 +157,17 @@ def _repair(
     from tts_prep.preprocess.update.repair import repair_store
     from tts_prep.quantities import count_text
 
-    lists = split_lists(splits)
     with make_progress(sys.stderr) as progress:
         result, broken = repair_store(
             store,
             corpus,
-            root=root,
-            splits=lists,
-            ood_texts=ood_texts,
-            alignments=alignments,
+            root=given.root,
+            splits=split_lists(given.splits),
+            ood_texts=given.ood_texts,
+            alignments=given.alignments,
             # Never the function that the store names: a store may come from anywhere.
-            reader=import_reader(reader) if reader else None,
-            jobs=jobs or available_jobs(),
+            reader=import_reader(given.reader) if given.reader else None,
+            jobs=given.jobs or available_jobs(),
             progress=progress,
         )
     if not broken:
