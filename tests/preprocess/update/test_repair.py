@@ -284,7 +284,7 @@ def test_a_repair_reads_a_whole_shard_twice(
         read.append(path.name)
         return digest_file(path, *arguments)
 
-    for module in ("contents.shard", "verification", "assembly"):
+    for module in ("contents.shard", "verification"):
         monkeypatch.setattr(f"tts_prep.format.{module}.digest_file", counted)
     monkeypatch.setattr(
         "tts_prep.format.assembly.file_sha256", lambda path: read.append(path.name) or file_sha256(path)
