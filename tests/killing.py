@@ -44,7 +44,9 @@ def complaints(err: str) -> str:
 
 
 def contents(store: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
+    """Return the files of a store but `sources.json`, which has times of recordings and is no part of its contents."""
+    files = (path for path in sorted(store.rglob("*")) if path.is_file() and path.name != "sources.json")
+    return {str(path.relative_to(store)): path.read_bytes() for path in files}
 
 
 def check_nothing_left(session: int, seconds: float = 60.0) -> None:

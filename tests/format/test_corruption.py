@@ -20,6 +20,8 @@ from stores import make_rows, write_store
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -42,7 +44,8 @@ def faults(store: Path) -> dict[str, str]:
 
 
 def files_of(store: Path) -> list[Path]:
-    return sorted(path for path in store.rglob("*") if path.is_file())
+    """Return the files that hold the contents of a store: the manifest, and what it names."""
+    return sorted({store / MANIFEST, *(store / entry.file for entry in read_manifest(store).files)})
 
 
 def damage(path: Path, way: str, random_: random.Random) -> None:

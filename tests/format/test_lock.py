@@ -155,7 +155,7 @@ def test_a_whole_store_is_not_written_to_by_a_second_run_of_its_command(corpus: 
     prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
     prepare(read_ljspeech(corpus), corpus, tmp_path / "s", config)
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
-        *("failures.jsonl", "index.h5", "manifest.json", "plan.json", "shards")
+        *("failures.jsonl", "index.h5", "manifest.json", "plan.json", "shards", "sources.json")
     ]
 
 

@@ -34,7 +34,7 @@ def test_a_store_of_a_version_that_is_not_read_is_refused_with_what_to_do(versio
 def test_a_shard_of_an_older_version_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
     store = write_store(tmp_path / "s", make_rows([7, 3, 9]))
     shard = store / "shards/00001.h5"
-    old = shard.read_bytes().replace(b'"version":"1.3"', b'"version":"1.2"')
+    old = shard.read_bytes().replace(b'"version":"1.4"', b'"version":"1.2"')
     shard.write_bytes(sealed(old))
     with pytest.raises(StoreError, match=rf"00001\.h5: format version 1\.2; {READ}"):
         reindex_store(store)

@@ -225,13 +225,15 @@ _ROWS: Final = (
     Option("limit", "Use only the first N rows.", int, metavar="N", other_names=("max-rows", "n", "head")),
     Option(
         "corrections",
-        "Use the texts and speakers of a table with the columns id, text, speaker, where it has some.",
+        "Use the texts and speakers of a table with the columns id, text, speaker, where it has some. --update keeps "
+        "those of before unless a file is given, or none.",
         Path,
         metavar="FILE",
     ),
     Option(
         "exclude",
-        "Leave out the ids of a list, or those with no in the column keep of a table.",
+        "Leave out the ids of a list, or those with no in the column keep of a table. --update keeps those of before "
+        "left out unless a file is given, or none.",
         Path,
         metavar="FILE",
         other_names=("skip", "ignore", "blacklist"),
@@ -264,6 +266,14 @@ _REPLACEMENT: Final = (
         other_names=("force", "replace"),
     ),
     Option("update", "Like --overwrite, but reuse unchanged shards.", bool, default=False, group=STORE),
+    Option(
+        "reread",
+        "Read all recordings of an existing store again, not only those of another size or time.",
+        bool,
+        default=False,
+        group=STORE,
+        other_names=("rehash", "checksum", "no-cache"),
+    ),
 )
 _PROCESSES: Final = (
     Option(

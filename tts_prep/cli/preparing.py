@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from tts_prep import doors
 from tts_prep.cli.features import ParsedFeatures, align, parse_features
@@ -24,7 +24,7 @@ from tts_prep.cli.first_lines import (
 )
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import ConfigurationError, CorpusError, one_line
+from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
@@ -88,7 +88,7 @@ def _prepare_and_report(
     settings = chosen_settings(reader, corpus, options, root, reader_options)
     config, first = settings.config, list[str]()
     provenance = Provenance(options["licence"] or "", options["origin"] or "").checked()
-    corrections = Corrections.read(options["corrections"], options["exclude"])
+    corrections = _corrections(store, options)
     read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)
     started = time.monotonic()
@@ -106,6 +106,7 @@ def _prepare_and_report(
         parsed = _features(options, config)
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
+        how |= {"rereads": options["reread"]}
         result = prepare(
             items, rows.root, store, parsed.config, existing=_existing(options), part=part, provenance=provenance, **how
         )
@@ -180,6 +181,23 @@ def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatur
     return parsed
 
 
+_NONE: Final = Path("none")
+"""The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
+
+
+def _corrections(store: Path, options: Mapping[str, Any]) -> Corrections:
+    """Return what the store shall have otherwise than its corpus; an update keeps what no option replaces."""
+    files = [None if options[name] == _NONE else options[name] for name in ("corrections", "exclude")]
+    given = Corrections.read(*files)
+    keeps = {"texts": options["corrections"] is None, "left_out": options["exclude"] is None}
+    if not options["update"] or not any(keeps.values()):
+        return given
+    try:
+        return given.keeping(Corrections.of_store(store), **keeps)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}; give --corrections and --exclude again, or none for them") from error
+
+
 def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
     """Return lines about corrections: what was corrected and left out, and what was not."""
     applied, given = rows.applied, rows.corrections
@@ -190,7 +208,10 @@ def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[s
     corrected = " and ".join(count_text(number, what) for what, number in counts.items())
     left_out = sum(correction.is_left_out for correction in applied)
     lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}"]
-    files = ", ".join(map(str, given.sources))
+    if given.kept:
+        kept = count_text(len(given.kept), "decision")
+        lines.append(f"corrections: {kept} of before kept; --corrections none and --exclude none drop them")
+    files = ", ".join(map(str, given.sources)) or "corrections of before"
     if unknown := rows.unknown:
         where = f"first {options['limit']:,} rows of the corpus" if options["limit"] else "corpus"
         lines.append(f"{files}: {count_text(len(unknown), 'id')} not in the {where}: {_some(unknown)}")

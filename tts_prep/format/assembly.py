@@ -97,7 +97,7 @@ def assemble_store(
     _check_same_settings(store, shards)
     files = {name: tuple(arrays[name]) for name in sorted(arrays)} if arrays else {}
     added = {name: _array_headers(store, shards, entries, find) for name, entries in files.items()}
-    write_plan(store, [header.key for header in headers], files)
+    write_plan(store, [header.plan_key for header in headers], files)
     failures = write_failures(store, headers)
     summary = build_index(store, [store / shard.entry.file for shard in shards], list(files), find)
     ood_texts = _ood_entry(store, first, find)
@@ -220,7 +220,7 @@ def reindex_store(store: Path, *, find: FindLocations | None = None) -> Manifest
         if not count:
             raise StoreError(f"{store}: has no shards; run the command that makes it again")
         shards, arrays = checked_files(store, count, names, find_datasets)
-        if (plan := _read_plan(store)) and plan.sha256 != plan_sha256(shard.header.key for shard in shards):
+        if (plan := _read_plan(store)) and plan.shards != tuple(shard.header.plan_key for shard in shards):
             raise CorruptStoreError(f"{store}: its shards do not match {PLAN}; run the command that makes it again")
         manifest = assemble_store(store, shards, arrays, find=find_datasets)
         with writing(store):

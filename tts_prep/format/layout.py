@@ -10,7 +10,10 @@ SHARD_FORMAT: Final = "tts-prep shard"
 OOD_FORMAT: Final = "tts-prep out-of-domain texts"
 ARRAY_FORMAT: Final = "tts-prep array"
 PLAN_FORMAT: Final = "tts-prep plan"
-VERSION: Final = (1, 3)
+SOURCES_FORMAT: Final = "tts-prep sources"
+VERSION: Final = (1, 4)
+OLDEST: Final = (1, 3)
+"""The oldest version that is read."""
 
 MANIFEST: Final = "manifest.json"
 INDEX: Final = "index.h5"
@@ -19,6 +22,7 @@ FAILURES: Final = "failures.jsonl"
 PLAN: Final = "plan.json"
 CORRECTIONS: Final = "corrections.jsonl"
 PROVENANCE: Final = "provenance.json"
+SOURCES: Final = "sources.json"
 ADDED_ARRAYS: Final = "arrays"
 """The folder of added arrays."""
 

@@ -26,7 +26,7 @@ from tts_prep.format.files.regular_files import read_error
 from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.tiling import check_tiling
-from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS
+from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PLAN, SOURCES
 from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import read_plan
@@ -74,7 +74,7 @@ def require_intact(
 
 def other_files(store: Path, manifest: Manifest) -> list[str]:
     """Return the files in the folder of a store that are not part of it, such as what a killed command left."""
-    known = {MANIFEST, LOCK, *(entry.file for entry in manifest.files)}
+    known = {MANIFEST, LOCK, SOURCES, *(entry.file for entry in manifest.files)}
     found = (Path(folder, name).relative_to(store) for folder, _, names in os.walk(store) for name in names)
     return sorted(name for path in found if (name := path.as_posix()) not in known)
 
@@ -90,6 +90,7 @@ class _Verification:
         self._manifest = manifest
         self._find = find
         self._index: Index | None = None
+        self._plan: tuple[str, ...] = ()
 
     def files(self) -> Iterator[tuple[FileEntry, str | None]]:
         manifest = self._manifest
@@ -167,11 +168,8 @@ class _Verification:
             plan = read_plan(self._store)
         except (TtsPrepError, OSError) as error:
             return fault or _fault_text(self._store / entry.file, error)
-        if (
-            not fault
-            and plan
-            and (plan.sha256 != self._manifest.plan or len(plan.shards) != len(self._manifest.shards))
-        ):
+        self._plan = plan.shards if plan else ()
+        if not fault and len(self._plan) != len(self._manifest.shards):
             return f"its shards do not match {MANIFEST}"
         return fault
 
@@ -205,6 +203,8 @@ class _Verification:
             shard = inspect_shard(path, number, self._find, digest)
             if shard.header.rows != entry.rows:
                 return shard, f"{shard.header.rows:,} rows, the manifest says {entry.rows:,}"
+            if number < len(self._plan) and shard.header.plan_key != self._plan[number]:
+                return shard, f"its key is not that of {PLAN}"
             self._check_places(shard.locations, number, added=None)
         except (TtsPrepError, OSError) as error:
             return None, _fault_text(path, error)

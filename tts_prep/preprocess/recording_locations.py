@@ -38,29 +38,42 @@ def size_inside(inside: str) -> int:
     return int(numbers[1] if kind == "bytes" else numbers[2])
 
 
-def open_recording(path: Path, inside: str) -> FileIO:
-    """Extract a recording from inside a file into an unnamed temporary file.
+def place_inside(inside: str) -> tuple[int, int] | None:
+    """Return the first byte and the end of a recording that is a byte range of a file; None of another one."""
+    kind, _, rest = inside.partition(" ")
+    if kind != "bytes":
+        return None
+    offset, size = map(int, rest.split(" "))
+    return offset, offset + size
 
-    Raises:
-        OSError: the file cannot be read.
-        AudioError: there is no recording at this location.
-    """
-    kind, rest = inside.split(" ", 1)
-    if kind == "bytes":
-        offset, size = map(int, rest.split(" "))
-        with open_regular(path) as file:
-            file.seek(offset)
-            data = file.read(size)
-        if len(data) != size:
-            raise AudioError(f"{path.name}: truncated, expected {size:,} bytes at {offset:,}, found {len(data):,}")
-    else:
-        group, row, _, column = rest.split(" ", 3)
-        data = _cell(path, int(group), int(row), column)
+
+def open_recording(path: Path, inside: str) -> FileIO:
+    """Extract a recording from inside a file into an unnamed temporary file; errors as in `read_inside`."""
+    data = read_inside(path, inside)
     # Decoders and checks need a file descriptor.
     recording = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
     recording.write(data)
     recording.seek(0)
     return recording
+
+
+def read_inside(path: Path, inside: str) -> bytes:
+    """Return the bytes of a recording inside a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        AudioError: there is no recording at this location.
+    """
+    if place := place_inside(inside):
+        offset, size = place[0], place[1] - place[0]
+        with open_regular(path) as file:
+            file.seek(offset)
+            data: bytes = file.read(size)
+        if len(data) != size:
+            raise AudioError(f"{path.name}: truncated, expected {size:,} bytes at {offset:,}, found {len(data):,}")
+        return data
+    _, group, row, _, column = inside.split(" ", 4)
+    return _cell(path, int(group), int(row), column)
 
 
 def _cell(path: Path, group: int, row: int, column: str) -> bytes:

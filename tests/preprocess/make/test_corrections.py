@@ -196,7 +196,9 @@ def test_a_broken_list_of_corrections_is_made_again_by_an_update(corpus: Path, t
         (store / "corrections.jsonl").write_bytes(broken)
         status, _, err = run(capsys, "verify", store, "--repair", corpus, "--jobs", 1)
         assert (status, "corrections.jsonl: broken, and cannot be made again from the corpus" in err) == (1, True), err
-        status, _, err = run(capsys, *asked, "--update")
+        # What was left out before is not known any more.
+        assert "give --corrections and --exclude again, or none" in run(capsys, *asked, "--update")[2]
+        status, _, err = run(capsys, *asked, "--update", "--exclude", "none")
         assert status == 0, err
         assert contents(store) == whole
 
@@ -258,3 +260,26 @@ def test_rows_that_failed_in_the_reader_have_nothing_to_correct_but_can_be_left_
 def test_line_breaks_of_a_text_become_spaces(tmp_path: Path) -> None:
     found = Corrections.read(table(tmp_path, 'id,text\na," two\nlines  here "\n')).rows
     assert found == {"a": Correction("a", "two lines  here")}
+
+
+def test_an_update_keeps_what_was_decided_before_until_it_is_said_otherwise(
+    corpus: Path, tmp_path: Path, capsys
+) -> None:
+    corrections = table(tmp_path, HEADER + "S-0004,yes,Other words.,,\n")
+    excluded, others = table(tmp_path, "S-0001\n", "excluded.txt"), table(tmp_path, "S-0002\n", "others.txt")
+    command = ("ljspeech", corpus, tmp_path / "store", *OPTIONS)
+    given = ("--corrections", corrections, "--exclude", excluded)
+    assert run(capsys, *command, *given)[0] == 0
+    before = contents(tmp_path / "store")
+    out = run(capsys, *command, "--update")[1]
+    assert "corrections: 2 decisions of before kept; --corrections none and --exclude none drop them" in out
+    assert contents(tmp_path / "store") == before
+    # A file replaces the decisions of its kind alone.
+    for option, expected in (
+        (("--exclude", others), ("--corrections", corrections, "--exclude", others)),
+        (("--corrections", "none"), ("--exclude", others)),
+        (("--exclude", "none"), ()),
+    ):
+        assert run(capsys, *command, "--update", *option)[0] == 0
+        assert run(capsys, *command[:2], tmp_path / "fresh", *OPTIONS, "--overwrite", *expected)[0] == 0
+        assert contents(tmp_path / "store") == contents(tmp_path / "fresh")

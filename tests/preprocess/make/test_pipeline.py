@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 from corpora import TEXTS, speech_like, write_ljspeech
+from killing import contents
 from reference_mel import reference_mel
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
@@ -28,10 +29,6 @@ SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 
 def run(root: Path, store: Path, config: Configuration = SMALL, **options: object) -> Result:
     return prepare(read_ljspeech(root), root, store, config, **options)  # type: ignore[arg-type]
-
-
-def contents(store: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
 
 
 def failures(store: Path) -> list[dict[str, str]]:

@@ -24,10 +24,12 @@ from hypothesis import strategies as st
 from killing import contents
 
 from tts_prep.checks import waveforms
+from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
+from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
@@ -174,6 +176,57 @@ def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(t
     ]
     make(tmp_path / "corpus", tmp_path / "fresh", MANY, features=[tokens(MANY)])
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+def vectors(path: Path, rows: Sequence[Row], first: float) -> ImportedArray:
+    np.savez(path, **{row.id: np.full(3, first if row is rows[0] else 1.0, np.float32) for row in rows})
+    return ImportedArray.of("vec", path, "utterance")
+
+
+def test_an_imported_array_whose_file_has_changed_is_read_again_by_an_update_and_named_by_the_same_command(
+    tmp_path: Path,
+) -> None:
+    corpus, store = write(tmp_path / "corpus", ROWS), tmp_path / "store"
+
+    def run_(store: Path, first: float, **options: Any) -> Result:
+        features = [vectors(tmp_path / "v.npz", ROWS, first)]
+        return prepare(read_ljspeech(corpus), corpus, store, SMALL, features=features, **options)
+
+    run_(store, 2.0)
+    before = inodes(store)
+    with pytest.raises(StoreError, match="store: older than the files that 'vec' was made from; --update"):
+        run_(store, 3.0)
+    run_(store, 3.0, existing="update")
+    # Only the file of the changed value is another one.
+    assert {*before} - {*linked(before, store)} == {"arrays/vec/00000.h5", "index.h5"}
+    run_(tmp_path / "fresh", 3.0)
+    assert contents(store) == contents(tmp_path / "fresh")
+    add_features(store, [vectors(tmp_path / "v.npz", ROWS, 4.0)])
+    run_(tmp_path / "other", 4.0)
+    assert contents(store) == contents(tmp_path / "other")
+
+
+def test_durations_whose_alignments_have_changed_are_made_again(tmp_path: Path) -> None:
+    corpus, store, folder = write(tmp_path / "corpus", ROWS), tmp_path / "store", tmp_path / "durations"
+    prepare(read_ljspeech(corpus), corpus, store, SMALL)
+    for utterance in UtteranceDataset(store):
+        folder.mkdir(exist_ok=True)
+        durations = np.ones(len(utterance.phonemes), np.int64)
+        durations[0] += len(utterance.mel) - len(durations)
+        np.save(folder / f"{utterance.id}.npy", durations)
+
+    def run_(store: Path, **options: Any) -> Result:
+        features = [make_feature("durations", {}, SMALL.mel, folder)]
+        return prepare(read_ljspeech(corpus), corpus, store, SMALL, features=features, **options)
+
+    run_(store, existing="overwrite")
+    path = folder / f"{ROWS[2].id}.npy"
+    np.save(path, np.load(path)[::-1])
+    with pytest.raises(StoreError, match="older than the files that 'durations' was made from"):
+        run_(store)
+    run_(store, existing="update")
+    run_(tmp_path / "fresh")
+    assert contents(store) == contents(tmp_path / "fresh")
 
 
 def first_frames(utterance: Any) -> Any:
@@ -443,3 +496,20 @@ def test_texts_of_new_rows_are_read_together_before_their_recordings(
     edited = [*rows[:5], replace(rows[5], text="Other words.")]
     make(tmp_path, tmp_path / "store", edited, config, existing="update", max_failures=1)
     assert [call for call in calls if call] == ["Other words.", "S-0005"]
+
+
+@pytest.mark.parametrize(
+    "rows", [MANY[:9], [*MANY[:11], Row("S-0099", "New.", 70)], [replace(MANY[0], text="New."), *MANY[1:]]]
+)
+def test_categories_are_those_of_the_rows_after_some_were_removed_or_changed(
+    tmp_path: Path, many: Path, rows: list[Row]
+) -> None:
+    shutil.copytree(many, tmp_path, dirs_exist_ok=True)
+    add_columns(tmp_path / "store", {"id": [row.id for row in MANY], "note": [f"note {row.id}" for row in MANY]})
+    make(tmp_path / "corpus", tmp_path / "store", rows, existing="update")
+    # A changed row has no value any more.
+    expected = [f"note {row.id}" if row in MANY else "" for row in rows]
+    assert list(UtteranceDataset(tmp_path / "store").column("note")) == expected
+    spec = read_manifest(tmp_path / "store").specs["external_columns"]
+    assert spec.categories == {"note": tuple(sorted({*expected}))}
+    assert not [fault for _, fault in verify_store(tmp_path / "store") if fault]

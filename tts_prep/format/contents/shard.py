@@ -42,6 +42,7 @@ class ShardHeader:
 
     Attributes:
         row_remarks: position of a row as text → kind → symbol → count, for rows with remarks.
+        planned: the key without the contents of recordings; empty in format 1.3, where `key` is without them.
     """
 
     key: str
@@ -56,6 +57,12 @@ class ShardHeader:
     remarks: Mapping[str, Any] = field(default_factory=dict)
     row_remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
+    planned: str = ""
+
+    @property
+    def plan_key(self) -> str:
+        """The key of the shard in ``plan.json``, which is known before its recordings are read."""
+        return self.planned or self.key
 
     def without_statistics(self, settings: Mapping[str, Any]) -> ShardHeader:
         """Return the header without statistics and remarks on single rows, to hold thousands of headers in memory.
@@ -70,7 +77,7 @@ class ShardHeader:
 
 def header_text(header: ShardHeader) -> str:
     """Return a header as the JSON text in a shard."""
-    values = {key: value for key, value in vars(header).items() if key != "row_remarks" or value}
+    values = {key: value for key, value in vars(header).items() if value or key not in ("row_remarks", "planned")}
     return canonical_json({"format": SHARD_FORMAT, **values})
 
 
@@ -118,6 +125,7 @@ def read_header(path: Path, locations: Locations) -> ShardHeader:
         remarks=remarks,
         row_remarks=row_remarks,
         version=record.text("version"),
+        planned=record.text("planned") if "planned" in record else "",
     )
 
 

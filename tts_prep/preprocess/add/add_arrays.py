@@ -18,13 +18,15 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import shard_name
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
+from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.make.array_files import check_same, complete_array_files, specs_of
+from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
@@ -122,6 +124,8 @@ def _missing(store: Path, manifest: Manifest, features: Sequence[Feature]) -> tu
     for name in specs.keys() & manifest.specs.keys():
         check_same(store, manifest.specs[name], specs[name])
     intact = {name for name in specs.keys() & manifest.array_files.keys() if is_intact(store, manifest, name)}
+    has_all = [feature for feature in features if all(spec.name in intact for spec in feature.specs)]
+    intact -= outdated_arrays(store, manifest, has_all)
     return tuple(feature for feature in features if not all(spec.name in intact for spec in feature.specs))
 
 
@@ -175,8 +179,11 @@ def planned_again(
             f"{store}: made with {name} {manifest.software[name]}, found {recipe.software.get(name) or 'none'}; "
             "install it, or make the store again"
         )
-    planned = plan_store(corpus, recipe)
-    if plan_sha256(planned.keys) != manifest.plan:
+    planned = plan_store(corpus, recipe).with_known(read_sources(store))
+    if planned.keys == planned_keys(store, manifest):
+        planned = planned.with_contents()
+    if plan_sha256(planned.known) != manifest.plan:
+        check_recordings(store, planned)
         raise StoreError(
             f"{store}: not made from the rows and recordings of this corpus, with audio paths relative to "
             f"{corpus.root}; pass the corpus that it was made from"

@@ -119,7 +119,7 @@ def read_excerpt(
         AudioError: as for `read_waveform`, for the samples that are read.
     """
     # The temporary files of recordings inside others can have the same number, size and time one after another.
-    with _reading(path), _opened(path, inside, inspect if inside else _inspect_once) as recording:
+    with _reading(path), _opened(path, inside, inspect if inside else inspect_once) as recording:
         plain = _is_plain(recording.file) or recording.file.format == "FLAC"
         if recording.file.samplerate != sample_rate or not plain:
             return None
@@ -190,15 +190,16 @@ def _check_claim(n_samples: int, size: int) -> None:
         raise BrokenRecordingError(f"damaged, its {size:,} bytes cannot hold the {n_samples:,} samples it claims")
 
 
-def _inspect_once(raw: FileIO) -> Stream:
+def inspect_once(raw: FileIO) -> Stream:
     """Inspect a recording; the result is cached for successive excerpts of one recording."""
     status = os.fstat(raw.fileno())
     version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    if version not in _inspected:
+    stream = _inspected.get(version)
+    if stream is None:
         stream = inspect(raw)
         _inspected.clear()
         _inspected[version] = stream
-    return _inspected[version]
+    return stream
 
 
 _inspected: dict[tuple[int, ...], Stream] = {}

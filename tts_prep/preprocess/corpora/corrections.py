@@ -29,11 +29,13 @@ class Corrections:
         rows: id → its correction.
         sources: the files, for messages; none for those that a store was made with.
         rejected: the ids that a file of corrections rejects by ``keep``, but that are not left out.
+        kept: the ids of decisions that a store was made with, and that no file says again.
     """
 
     rows: Mapping[str, Correction] = field(default_factory=dict, repr=False)
     sources: tuple[Path, ...] = ()
     rejected: tuple[str, ...] = field(default=(), repr=False)
+    kept: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def read(cls, corrections: Path | None = None, exclude: Path | None = None) -> Corrections:
@@ -69,6 +71,22 @@ class Corrections:
             CorruptStoreError: their file is broken.
         """
         return cls({correction.id: correction for correction in read_corrections(store)})
+
+    def keeping(self, before: Corrections, *, texts: bool, left_out: bool) -> Corrections:
+        """Return the corrections with some of those that a store was made with.
+
+        Args:
+            before: the corrections of the store.
+            texts: keep its texts and speakers.
+            left_out: keep what it leaves out.
+        """
+        kept = [row for row in before.rows.values() if (left_out if row.is_left_out else texts)]
+        rows = dict(self.rows)
+        for row in kept:
+            own = rows.get(row.id, row)
+            is_left_out = row.is_left_out or own.is_left_out
+            rows[row.id] = replace(own if row.is_left_out else row, is_left_out=is_left_out)
+        return replace(self, rows=rows, kept=tuple(row.id for row in kept))
 
     def apply(self, items: Iterable[SourceUtterance | Failure]) -> CorrectedRows:
         """Return the rows of a corpus with the corrections."""

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, FeatureError, StoreError, UtteranceError
-from tts_prep.format.contents.array_file import array_key, checked_values
+from tts_prep.format.contents.array_file import array_key, checked_values, read_array_header
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import CheckedShard
-from tts_prep.format.layout import SAMPLE, shard_name
+from tts_prep.format.files.paths import stored_file
+from tts_prep.format.hdf5.columns import column_datasets, column_of
+from tts_prep.format.hdf5.datasets import map_file
+from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.layout import INDEX, SAMPLE, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
@@ -169,6 +173,39 @@ def check_arrays_of(store: Path, manifest: Manifest, features: Sequence[Feature]
         check_same(store, existing, spec)
 
 
+def outdated_arrays(store: Path, manifest: Manifest, features: Sequence[Feature]) -> set[str]:
+    """Return the names of those arrays of features whose files have changed since a complete store was made.
+
+    Only features that read files are compared: alignments, and imported arrays.
+
+    Raises:
+        CorruptStoreError: a file is broken.
+    """
+    found: set[str] = set()
+    rows = list(zip(*_columns_of_index(store, manifest), strict=True))
+    for feature in features:
+        first = 0
+        sources = [feature.source(uid, speaker) for uid, speaker in rows]
+        if all(source is None for source in sources):
+            continue
+        for number, shard in enumerate(manifest.shards):
+            of_shard, first = sources[first : first + shard.rows], first + shard.rows
+            for spec in feature.specs:
+                path = stored_file(store, array_file_name(spec.name, number))
+                header = read_array_header(path, read_locations(path))
+                if header.key != _key_of_sources(spec, header.shard, of_shard):
+                    found.add(spec.name)
+    return found
+
+
+def _columns_of_index(store: Path, manifest: Manifest) -> tuple[list[str], ...]:
+    """Return the ids and the speakers of a complete store."""
+    file = map_file(stored_file(store, INDEX))
+    columns = column_datasets(manifest.datasets[INDEX])
+    ids, speakers = (column_of(file, columns[name]) for name in ("id", "speaker"))
+    return tuple([column[row] for row in range(len(column))] for column in (ids, speakers))
+
+
 def check_same(store: Path, found: ArraySpec, spec: ArraySpec) -> None:
     """Check that an array of a store has the expected specification.
 
@@ -192,4 +229,8 @@ def _text(value: Any) -> str:
 
 def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
     sources = [feature.source(uid, speaker) for uid, speaker in zip(rows.ids, rows.speakers, strict=True)]
-    return array_key(spec, rows.key, sources if any(source is not None for source in sources) else None)
+    return _key_of_sources(spec, rows.key, sources)
+
+
+def _key_of_sources(spec: ArraySpec, shard: str, sources: Sequence[object]) -> str:
+    return array_key(spec, shard, sources if any(source is not None for source in sources) else None)

@@ -28,6 +28,7 @@ from tts_prep.format.layout import (
     PLAN,
     PROVENANCE,
     SHARDS,
+    SOURCES,
     array_file_number,
     shard_number,
 )
@@ -35,9 +36,10 @@ from tts_prep.format.layout import (
 PURPOSE: Final = ".purpose"
 """The file that identifies an unfinished replacement of a store."""
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS, PROVENANCE)))
+_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS, PROVENANCE, SOURCES)))
+_OF_PARTS = rf"{re.escape(Path(SOURCES).stem)}-\d{{1,19}}-\d{{1,19}}\.json"
 _PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
-_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(PURPOSE)}|({_FILES}){_PARTIAL}")
+_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(PURPOSE)}|({_FILES}|{_OF_PARTS}){_PARTIAL}")
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 

@@ -12,6 +12,7 @@ from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, checked_files
 from tts_prep.format.layout import MANIFEST, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.sources import sources_of_parts, write_sources
 from tts_prep.format.records.store_plan import StorePlan, read_plan
 from tts_prep.preprocess.make.failure_limit import FailureLimit, give_up
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
@@ -74,9 +75,10 @@ def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimi
     transaction.plan(plan.shards, plan.arrays)
     shards, arrays = checked_files(store, len(plan.shards), plan.arrays)
     headers = [shard.header for shard in shards]
-    if tuple(header.key for header in headers) != plan.shards:
+    if tuple(header.plan_key for header in headers) != plan.shards:
         raise CorruptStoreError(f"{store}: its shards do not match the plan; run all parts again")
     total = sum(header.rows + len(header.failures) for header in headers)
     if sum(len(header.failures) for header in headers) > allowed.of(total):
         give_up(store, headers, total, allowed)
+    write_sources(store, sources_of_parts(store))
     return assemble_store(store, shards, arrays)

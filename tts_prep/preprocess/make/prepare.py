@@ -24,6 +24,7 @@ from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
+from tts_prep.format.records.sources import write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.add.add_columns import index_array_files
 from tts_prep.preprocess.configuration.records import Configuration
@@ -31,7 +32,7 @@ from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.make.array_files import check_arrays_of, specs_of
+from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
@@ -96,6 +97,7 @@ def prepare(
     alignments: CorpusAlignments | None = None,
     corrections: CorrectedRows | None = None,
     provenance: Provenance = Provenance(),
+    rereads: bool = False,
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
@@ -124,6 +126,7 @@ def prepare(
         alignments: the alignments, if the configuration says that they change shards.
         corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
         provenance: licence and origin of recordings and texts; what it leaves out stays as it is in the store.
+        rereads: read all recordings of a complete store again, not only those whose size or time has changed.
 
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
@@ -140,9 +143,17 @@ def prepare(
             features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
+        planned = transaction.with_known(planned, rereads=rereads)
         if manifest := transaction.up_to_date(planned, given):
             check_arrays_of(store, manifest, features)
-            return Result.of_complete(store, manifest)
+            changed = outdated_arrays(store, manifest, features)
+            if not changed:
+                return Result.of_complete(store, manifest)
+            if change is not Change.UPDATE:
+                names = ", ".join(f"'{name}'" for name in sorted(changed))
+                raise StoreError(
+                    f"{store}: older than the files that {names} was made from; --update makes it again from them"
+                )
         return make_store(transaction, planned, pool, allowed, progress, part=part, provenance=given)
 
 
@@ -194,6 +205,8 @@ def make_store(
         make = partial(make_shard, recipe=recipe, store=folder)
         run = ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
+        known = replace(planned, shards=tuple(plans)).made(shard.stored.header.key for shard in made)
+        write_sources(folder, known.sources, f"{part.number}-{part.count}" if part else "")
         manifest, kept = None, KeptArrays()
         if not part:
             if not any(shard.stored.header.rows for shard in made):

@@ -6,39 +6,47 @@ inputs. The settings of an unfinished store are those in the header of any of it
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.errors import CorruptStoreError, StoreError, one_line
 from tts_prep.format.contents.array_file import CheckedArrayFile, inspect_array_file
 from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
 from tts_prep.format.files.checksums import digest_file
 from tts_prep.format.files.paths import shard_files
+from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import CORRECTIONS, array_file_name, shard_name
+from tts_prep.format.layout import CORRECTIONS, ROW_KEYS, array_file_name, shard_name
 from tts_prep.format.records.corrections import Correction, read_corrections
-from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences
 from tts_prep.preprocess.configuration.software import install_line
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.plan.shard_plans import OldShard, ShardPlan
+from tts_prep.preprocess.plan.contents import ShardContents
+from tts_prep.preprocess.plan.planned_store import PlannedStore
+from tts_prep.preprocess.plan.shard_plans import OldShard, PlannedUtterance, ShardPlan
 from tts_prep.quantities import count_text
 
 
-def finished_shard(store: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
+def finished_shard(store: Path, plan: ShardPlan, planned: str, key: Callable[[], str]) -> CheckedShard | None:
     """Return the planned shard of a store if it exists, is intact and has this key, else None.
 
     If the store has none, the one of the store that is replaced is taken over.
+
+    Args:
+        planned: the planned key of the shard.
+        key: returns its key with the contents of recordings; called if there is an intact shard with the planned one.
 
     Raises:
         WriteError: the shard cannot be taken over.
     """
     name, old = shard_name(plan.number), plan.old
-    finished = _intact_shard(store / name, plan, key)
+    finished = _intact_shard(store / name, plan, planned, key)
     if finished is None and old and not old.is_broken and _take_over(old, shard_name(old.number), store, name):
-        finished = _intact_shard(store / name, plan, key)
+        finished = _intact_shard(store / name, plan, planned, key)
     return finished
 
 
@@ -50,14 +58,16 @@ def _take_over(old: OldShard, old_file: str, store: Path, file: str) -> bool:
     return True
 
 
-def _intact_shard(path: Path, plan: ShardPlan, key: str) -> CheckedShard | None:
+def _intact_shard(path: Path, plan: ShardPlan, planned: str, key: Callable[[], str]) -> CheckedShard | None:
     if not path.exists():
         return None
     try:
         shard = inspect_shard(path, plan.number, read_locations)
     except CorruptStoreError:
         return None
-    return shard if shard.header.key == key and plan.has_places_of(shard.header.failures) else None
+    header = shard.header
+    is_same = header.plan_key == planned and plan.has_places_of(header.failures) and header.key == key()
+    return shard if is_same else None
 
 
 def finished_array_file(
@@ -94,6 +104,61 @@ def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: Che
     except (CorruptStoreError, OSError):
         return None
     return checked if checked.header.key == key() else None
+
+
+def planned_keys(store: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Return the planned keys of the shards of a complete store.
+
+    Raises:
+        CorruptStoreError: a shard is broken, and so is the plan.
+    """
+    with contextlib.suppress(CorruptStoreError):
+        if plan := read_plan(store):
+            return plan.shards
+    return tuple(read_shard_header(store / entry.file, read_locations).plan_key for entry in manifest.shards)
+
+
+def check_recordings(store: Path, planned: PlannedStore) -> None:
+    """Check that the recordings of a planned store are those that the shards of a store were made from.
+
+    Raises:
+        StoreError: some are others; the message names the first ones.
+    """
+    changed: list[str] = []
+    for plan, key in zip(planned.shards, planned.keys, strict=True):
+        header = _header(store / shard_name(plan.number))
+        if header is None or header.plan_key != key or header.key == plan.known:
+            continue
+        if not header.planned:
+            raise StoreError(
+                f"{store}: format version {header.version}, which does not know the contents of its recordings; "
+                f"{_UPDATE} makes it with them"
+            )
+        contents, kept = ShardContents(plan, planned.recipe), {*row_keys(store / shard_name(plan.number))}
+        rows = enumerate(plan.packed.rows())
+        changed += [
+            row.utterance.audio
+            for number, row in rows
+            if isinstance(row, PlannedUtterance) and contents.row_key(number) not in kept
+        ]
+    if changed:
+        shown = ", ".join(changed[:3]) + (", …" if len(changed) > 3 else "")
+        raise StoreError(
+            one_line(f"{store}: older than {count_text(len(changed), 'recording')}: {shown}; {_UPDATE} makes it again")
+        )
+
+
+_UPDATE: Final = "the command that made it, with --update,"
+
+
+def row_keys(path: Path) -> list[bytes]:
+    """Return the keys of the rows of a shard; none if it is broken."""
+    try:
+        locations = read_locations(path)
+        keys = map_file(path).dataset(locations[ROW_KEYS]) if ROW_KEYS in locations else ()
+    except CorruptStoreError:
+        return []
+    return [key.tobytes() for key in keys]
 
 
 def unfinished_settings(store: Path) -> Mapping[str, Any] | None:

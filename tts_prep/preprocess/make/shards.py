@@ -50,6 +50,7 @@ from tts_prep.preprocess.make.examples import Example, make_example, needs_energ
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.make.resuming import finished_shard
+from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.update.kept_rows import KeptRows
@@ -96,14 +97,15 @@ def make_shard(
         CorpusChangedError: a recording has changed since the run was planned.
     """
     _check_processor(recipe)
-    finished = finished_shard(store, plan, recipe.key(plan))
+    contents = ShardContents(plan, recipe, report)
+    finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
     if finished is not None:
         recordings = ShardRecordings(plan, recipe, report)
         inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
         files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
         return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
     compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
-    header, examples = _make_examples(plan, recipe, report, beside_others, advance)
+    header, examples = _make_examples(plan, recipe, contents, report, beside_others, advance)
     entry = _write_shard(store, plan, recipe, header, examples)
     arrays: dict[str, FileEntry] = {}
     for position, feature in enumerate(recipe.features):
@@ -153,6 +155,7 @@ def get_ready(config: Configuration, note: Note, *, energy: bool = False) -> flo
 def _make_examples(
     plan: ShardPlan,
     recipe: ShardRecipe,
+    contents: ShardContents,
     report: Callable[[int], None],
     beside_others: bool,
     advance: Callable[[tuple[int, float]], None],
@@ -161,7 +164,7 @@ def _make_examples(
     failures: list[Failure] = []
     of_rows: list[Remarks] = []
     row_remarks: dict[str, Any] = {}
-    kept = KeptRows(plan.old_rows, recipe) if plan.old_rows else None
+    kept = KeptRows(plan.old_rows, recipe, contents) if plan.old_rows else None
     statistics: dict[str, MelStatistics] = {}
     rows, seconds = plan.rows, 0.0
     for number, row in enumerate(rows):
@@ -171,7 +174,11 @@ def _make_examples(
         if number:
             advance((number, seconds))
         remarks = Remarks()
-        made = row if isinstance(row, Failure) else _make_example(number, row, kept, recipe, remarks, beside_others)
+        made: Example | Failure
+        if isinstance(row, Failure):
+            made = row
+        else:
+            made = _make_example(number, row, kept, recipe, contents, remarks, beside_others)
         of_rows.append(remarks)
         if isinstance(made, Failure):
             failures.append(made)
@@ -183,11 +190,12 @@ def _make_examples(
         if counts := remarks.counts():
             row_remarks[str(len(examples))] = counts
         examples.append(made)
-    return _header(plan, recipe, examples, failures, statistics, of_rows, row_remarks), examples
+    keys = (contents.key_of_made, recipe.key(plan))
+    return _header(keys, recipe, examples, failures, statistics, of_rows, row_remarks), examples
 
 
 def _header(
-    plan: ShardPlan,
+    keys: tuple[str, str],
     recipe: ShardRecipe,
     examples: Sequence[Example],
     failures: Sequence[Failure],
@@ -196,7 +204,8 @@ def _header(
     row_remarks: Mapping[str, Any],
 ) -> ShardHeader:
     return ShardHeader(
-        key=recipe.key(plan),
+        key=keys[0],
+        planned=keys[1],
         rows=len(examples),
         seconds=float(sum(example.row["seconds"] for example in examples)),
         mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
@@ -232,6 +241,7 @@ def _make_example(
     row: PlannedUtterance,
     kept: KeptRows | None,
     recipe: ShardRecipe,
+    contents: ShardContents,
     remarks: Remarks,
     beside_others: bool,
 ) -> Example | Failure:
@@ -239,7 +249,9 @@ def _make_example(
     row.check_unchanged(recipe.root)
     try:
         example = kept.example(number, row, remarks) if kept else None
-        example = example or replace(make_example(utterance, recipe, remarks), key=row.key)
+        # Read before it is decoded, when it is then in the system's cache.
+        key = contents.row_key(number)
+        example = example or replace(make_example(utterance, recipe, remarks), key=key)
     except UtteranceError as error:
         # An audio error names the recording, but a text error does not name the place of the text.
         reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)

@@ -23,9 +23,20 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
-from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, PROVENANCE, SHARDS, shard_name
+from tts_prep.format.layout import (
+    ADDED_ARRAYS,
+    FAILURES,
+    INDEX,
+    MANIFEST,
+    PLAN,
+    PROVENANCE,
+    SHARDS,
+    SOURCES,
+    shard_name,
+)
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
+from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
 from tts_prep.preprocess.make.folder import (
     PURPOSE,
@@ -38,8 +49,10 @@ from tts_prep.preprocess.make.folder import (
 from tts_prep.preprocess.make.resuming import (
     check_corrections,
     check_other_parts,
+    check_recordings,
     check_settings,
     has_corrections,
+    planned_keys,
     unfinished_settings,
 )
 from tts_prep.preprocess.plan.planned_store import PlannedStore
@@ -168,6 +181,21 @@ class StoreTransaction:
                 return Provenance.parse(MANIFEST, read_manifest(self.store, checked=False).provenance)
         return read_provenance(self.store)
 
+    def with_known(self, planned: PlannedStore, *, rereads: bool = False) -> PlannedStore:
+        """Return a planned store with what a complete one knows of its recordings.
+
+        They are read if their sizes or times have changed and nothing else has; otherwise when shards are made.
+
+        Args:
+            rereads: whether sizes and times are not trusted.
+        """
+        if not self.is_complete or self.change is Change.OVERWRITE:
+            return planned
+        planned = planned if rereads else planned.with_known(read_sources(self.store))
+        if all(planned.known) or planned.keys != planned_keys(self.store, read_manifest(self.store)):
+            return planned
+        return planned.with_contents()
+
     def up_to_date(self, planned: PlannedStore, provenance: Provenance = Provenance()) -> Manifest | None:
         """Return the manifest of the store if it is complete and has the planned shards, else None.
 
@@ -192,6 +220,9 @@ class StoreTransaction:
                     f"{self.store}: complete, with another licence or origin; 'tts-prep add {self.store} --license … "
                     "--origin …' replaces them"
                 )
+            # Where this fails, recordings are read once more.
+            with contextlib.suppress(WriteError):
+                write_sources(self.store, read_sources(self.store).with_shards_of(planned.sources))
             return manifest
         found = self._settings
         if found and self.change is not Change.UPDATE:
@@ -200,6 +231,7 @@ class StoreTransaction:
             )
             check_corrections(self.store, planned.corrections)
             if manifest:
+                check_recordings(self.store, planned)
                 raise StoreError(
                     f"{self.store}: complete, but the corpus has changed since it was made; give another path, or "
                     "--update or --overwrite to replace it"
@@ -207,7 +239,7 @@ class StoreTransaction:
         return None
 
     def _has_rows_of(self, manifest: Manifest, planned: PlannedStore) -> bool:
-        is_same = manifest.plan == plan_sha256(planned.keys)
+        is_same = manifest.plan == plan_sha256(planned.known)
         return is_same and planned.has_places_of(self.store, manifest.failures.rows)
 
     @contextmanager
@@ -293,10 +325,14 @@ class StoreTransaction:
     def take_over(self, manifest: Manifest) -> None:
         """Take over the shards, array files and other texts of the old store, and what its manifest says."""
         for entry in manifest.files:
-            is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
-            if is_missing and entry.file not in (INDEX, FAILURES, PLAN, PROVENANCE):
-                take_over_file(self.store, self.folder, entry.file)
+            if entry.file not in (INDEX, FAILURES, PLAN, PROVENANCE):
+                self._take_over_missing(entry.file)
+        self._take_over_missing(SOURCES)
         write_provenance(self.folder, Provenance.parse(MANIFEST, manifest.provenance))
+
+    def _take_over_missing(self, file: str) -> None:
+        if (self.store / file).is_file() and not (self.folder / file).exists():
+            take_over_file(self.store, self.folder, file)
 
 
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from tts_prep.errors import CorpusError, CorruptStoreError
 from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
+from tts_prep.format.records.sources import Sources
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
@@ -88,8 +92,38 @@ class PlannedStore:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The keys of all shards, in order."""
+        """The planned keys of all shards, in order."""
         return tuple(self.recipe.key(plan) for plan in self.shards)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The keys of all shards with the contents of recordings; empty texts where they are not known."""
+        return tuple(plan.known for plan in self.shards)
+
+    @property
+    def sources(self) -> Sources:
+        """What is known of the shards."""
+        pairs = zip(self.keys, self.shards, strict=True)
+        return Sources({key: (plan.packed.versions, plan.known) for key, plan in pairs if plan.known})
+
+    def with_known(self, sources: Sources) -> PlannedStore:
+        """Return the store with the keys of shards whose recordings have the same sizes and times as before."""
+        found = [sources.shards.get(key, ("", "")) for key in self.keys]
+        return self.made(
+            key if versions == plan.packed.versions else ""
+            for plan, (versions, key) in zip(self.shards, found, strict=True)
+        )
+
+    def with_contents(self) -> PlannedStore:
+        """Return the store with the keys of all shards; the recordings of those that are not known are read."""
+        # Reading and hashing release Python's lock.
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            return self.made(threads.map(lambda plan: ShardContents(plan, self.recipe).key, self.shards))
+
+    def made(self, keys: Iterable[str]) -> PlannedStore:
+        """Return the store with the keys with which its shards were made."""
+        shards = (replace(plan, known=key) for plan, key in zip(self.shards, keys, strict=True))
+        return replace(self, shards=tuple(shards))
 
     def has_places_of(self, store: Path, n_failures: int) -> bool:
         """Return whether the failed rows of a store with these shards are still where they were in the corpus."""

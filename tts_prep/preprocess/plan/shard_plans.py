@@ -8,7 +8,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +24,40 @@ from tts_prep.preprocess.recording_locations import size_inside
 
 @dataclass(frozen=True)
 class PlannedUtterance:
-    """An utterance with the size of its recording at planning time in bytes; −1 if it does not exist."""
+    """An utterance, with its recording at planning time.
+
+    Attributes:
+        size: the size of the recording in bytes; −1 if it does not exist.
+        modified: when it was modified, in nanoseconds since 1970; 0 if it does not exist.
+    """
 
     utterance: SourceUtterance
     size: int
+    modified: int = 0
 
-    @property
-    def key(self) -> bytes:
-        """The SHA-256 of what determines the values of the row, apart from the settings."""
-        return hashlib.sha256(_row_text(self).encode()).digest()
+    def key(self, content: str) -> bytes:
+        """Return the SHA-256 of what determines the values of the row, apart from the settings.
+
+        Args:
+            content: the contents of its recording; see `tts_prep.preprocess.plan.contents.content_of`.
+        """
+        return hashlib.sha256(f"{_row_text(self)}{content}".encode()).digest()
 
     def check_unchanged(self, root: Path) -> None:
-        """Check that the recording has the same size. A failed row instead would persist after it is fixed.
+        """Check that the recording was not modified. A failed row instead would persist after it is fixed.
 
         Raises:
-            CorpusChangedError: it has another size, or does not exist any more.
+            CorpusChangedError: it was modified, or does not exist any more.
         """
         path = root / self.utterance.audio
-        size = recording_size(path)
-        if size != self.size:
-            now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
-            raise CorpusChangedError(
-                f"{path}: {now} now, {planned} when the run was planned; do not modify the corpus while a store is "
-                "made, run again to resume"
-            )
+        size, modified = recording_version(path)
+        if (size, modified) == (self.size, self.modified):
+            return
+        now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
+        found = "modified after" if size == self.size else f"{now} now, {planned} when"
+        raise CorpusChangedError(
+            f"{path}: {found} the run was planned; do not modify the corpus while a store is made, run again to resume"
+        )
 
 
 @dataclass(frozen=True)
@@ -56,28 +66,34 @@ class PackedRows:
 
     Attributes:
         data: the compressed canonical JSON of the rows, without the places of utterances in the corpus.
-        places: the compressed JSON of these places: lines move when other rows are inserted.
-        sha256: the SHA-256 of what determines the contents of the shard, at planning time.
+        places: the compressed JSON of these places, and of the times of recordings: lines move when other rows are
+            inserted.
+        sha256: the SHA-256 of what determines the contents of the shard, apart from those of recordings.
+        versions: the SHA-256 of the sizes and times of its recordings.
     """
 
     data: bytes
     places: bytes
     sha256: str
+    versions: str
 
     @classmethod
     def of(cls, rows: Sequence[PlannedUtterance | Failure]) -> PackedRows:
         """Compress rows: each is the pair of its fields and the size of its recording, null for a failure."""
         texts = [_row_text(row) for row in rows]
-        places = canonical_json([_where(row) for row in rows])
+        times = [0 if isinstance(row, Failure) else row.modified for row in rows]
+        sizes = [0 if isinstance(row, Failure) else row.size for row in rows]
+        places = canonical_json([[_where(row), time] for row, time in zip(rows, times, strict=True)])
         sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
         # The fastest level compresses nearly as well as the slower ones.
-        return cls(zlib.compress(f"[{','.join(texts)}]".encode(), 1), zlib.compress(places.encode(), 1), sha256)
+        data = zlib.compress(f"[{','.join(texts)}]".encode(), 1)
+        return cls(data, zlib.compress(places.encode(), 1), sha256, json_sha256([sizes, times]))
 
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """Return the rows, decompressed."""
         return tuple(
-            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, "where": where}), size)
-            for (fields, size), where in zip(self._json(self.data), self._json(self.places), strict=True)
+            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, "where": where}), size, time)
+            for (fields, size), (where, time) in zip(self._json(self.data), self._json(self.places), strict=True)
         )
 
     @staticmethod
@@ -125,7 +141,7 @@ class OldRows:
 
     Attributes:
         store: the store.
-        places: the place of each row of the plan that has the same key there, otherwise None.
+        places: the place of each row of the plan whose id is there, otherwise None.
     """
 
     store: Path
@@ -142,6 +158,8 @@ class ShardPlan:
         name: the name of the shard in messages: its first and last id.
         packed: the rows, compressed.
         columns: the kinds of the corpus's own columns by name, equal for all shards.
+        known: the key with the contents of recordings, if that is known from their sizes and times.
+        failed: the reasons of rows that are failures for this run, by number.
         old: the shard with the same key in the store that is replaced, if there is one.
         old_rows: its unchanged rows in that store, if there are some and the shard has changed.
     """
@@ -151,16 +169,19 @@ class ShardPlan:
     name: str
     packed: PackedRows
     columns: Mapping[str, str]
+    known: str = ""
+    failed: Mapping[int, str] = field(default_factory=dict)
     old: OldShard | None = None
     old_rows: OldRows | None = None
 
     @property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """The rows, decompressed."""
-        return self.packed.rows()
+        rows = self.packed.rows()
+        return tuple(_failed(row, self.failed[n]) if n in self.failed else row for n, row in enumerate(rows))
 
     def key(self, settings_sha256: str) -> str:
-        """Return the key of the shard: the SHA-256 of everything that determines its contents."""
+        """Return the key of the shard: the SHA-256 of what determines its contents, apart from those of recordings."""
         return json_sha256([dict(self.columns), self.packed.sha256, settings_sha256])
 
     @property
@@ -179,11 +200,7 @@ class ShardPlan:
         Args:
             number: the number of the row in the shard.
         """
-        rows = list(self.rows)
-        row = rows[number]
-        if isinstance(row, PlannedUtterance):
-            rows[number] = Failure(row.utterance.id, row.utterance.where, "audio", f"{row.utterance.audio}: {reason}")
-        return replace(self, packed=replace(PackedRows.of(rows), sha256=self.packed.sha256))
+        return replace(self, failed={**self.failed, number: reason})
 
 
 def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: StoreConfig) -> Iterator[ShardPlan]:
@@ -202,6 +219,12 @@ def plan_shards(items: Iterable[SourceUtterance | Failure], root: Path, config: 
     rows = _planned(_with_kinds(_unique(items), columns), root)
     for number, group in enumerate(shards_by_ids(_weighed(rows, config), _unit(config))):
         yield ShardPlan(number, len(group), f"{_id(group[0])} to {_id(group[-1])}", PackedRows.of(group), columns)
+
+
+def _failed(row: PlannedUtterance | Failure, reason: str) -> Failure:
+    if isinstance(row, Failure):
+        return row
+    return Failure(row.utterance.id, row.utterance.where, "audio", f"{row.utterance.audio}: {reason}")
 
 
 def _id(row: PlannedUtterance | Failure) -> str:
@@ -276,7 +299,7 @@ def _with_kinds(
 
 def _planned(rows: Iterable[SourceUtterance | Failure], root: Path) -> Iterator[PlannedUtterance | Failure]:
     for row in rows:
-        yield row if isinstance(row, Failure) else PlannedUtterance(row, recording_size(root / row.audio))
+        yield row if isinstance(row, Failure) else PlannedUtterance(row, *recording_version(root / row.audio))
 
 
 def _bytes_of(row: PlannedUtterance | Failure) -> int:
@@ -308,12 +331,13 @@ def _weighed(
         yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
 
 
-def recording_size(path: Path) -> int:
-    """Return the size of a recording in bytes; −1 if it does not exist."""
+def recording_version(path: Path) -> tuple[int, int]:
+    """Return the size of a recording in bytes, and when it was modified in nanoseconds; −1 and 0 without one."""
     try:
-        return path.stat().st_size
+        status = path.stat()
     except (OSError, ValueError):
-        return -1
+        return -1, 0
+    return status.st_size, status.st_mtime_ns
 
 
 def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:

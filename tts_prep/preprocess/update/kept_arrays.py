@@ -93,12 +93,6 @@ def recorded_features(manifest: Manifest, config: Configuration, given: Collecti
     return tuple(found)
 
 
-def _with_empty_categories(spec: ArraySpec) -> ArraySpec:
-    """Return the specification of an array some of whose rows have no values: each category has an empty text."""
-    tables = {name: list(table) if "" in table else ["", *table] for name, table in spec.categories.items()}
-    return replace(spec, settings={**spec.settings, "categories": tables}) if tables else spec
-
-
 def keep_arrays(
     source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], made: Collection[str]
 ) -> KeptArrays:
@@ -129,7 +123,7 @@ def keep_arrays(
         needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
         is_kept = not n_missing or (spec.holds_columns and not needs_all)
         if is_kept:
-            kept = _with_empty_categories(spec) if n_missing else spec
+            kept = values.spec_of(shards, has_missing=n_missing > 0)
             files[spec.name] = [values.keep(shard, kept) for shard in shards]
         if n_missing:
             incomplete.append(IncompleteArray(spec, n_missing, is_kept))
@@ -211,11 +205,36 @@ class _KeptArray:
             return shard.header.rows
         return sum(values is None for values in self._of(shard.number))
 
+    def spec_of(self, shards: Sequence[StoredShard], *, has_missing: bool) -> ArraySpec:
+        """Return the specification in the new store: its categories are those of its rows, as if they were added to it.
+
+        Args:
+            has_missing: whether rows have no values, which are empty texts in columns of categories.
+        """
+        spec = self._spec
+        if not spec.categories:
+            return spec
+        values = np.concatenate([np.empty((0, len(spec.index_columns))), *map(self._table, shards)])
+        tables = {}
+        for name, table in spec.categories.items():
+            used = {table[int(code)] for code in np.unique(values[:, spec.index_columns.index(name)])}
+            tables[name] = sorted({*used, *([""] if has_missing else [])})
+        return replace(spec, settings={**spec.settings, "categories": tables})
+
+    def _table(self, shard: StoredShard) -> Array:
+        """Return the numbers of those rows of a new shard that have some, [n, n_columns]."""
+        if entry := self._unchanged(shard):
+            # What the seal covers is not read again.
+            path = self._source / entry.file
+            return map_file(path).dataset(dataset_at(path, read_locations(path), self._spec.name))
+        rows = [row for row in self._of(shard.number) if row is not None]
+        return np.array(rows).reshape(len(rows), len(self._spec.index_columns))
+
     def keep(self, shard: StoredShard, spec: ArraySpec) -> FileEntry:
         """Take over or write the file of a new shard; return its entry.
 
         Args:
-            spec: the specification in the new store, which may have an empty category before those of the old one.
+            spec: the specification in the new store, which may have other categories.
         """
         entry = self._unchanged(shard)
         if entry and spec == self._spec:
@@ -223,10 +242,8 @@ class _KeptArray:
             take_over_file(self._source, self._folder, entry.file, file)
             return replace(entry, file=file)
         if entry:
-            # Only columns of numbers get other specifications. What the seal covers is not read again.
-            path = self._source / entry.file
-            table = map_file(path).dataset(dataset_at(path, read_locations(path), spec.name))
-            return index_array_file(self._folder, spec, shard, list(table + self._added_codes(spec)))
+            # Only columns of numbers get other specifications.
+            return index_array_file(self._folder, spec, shard, list(self._recoded(self._table(shard), spec)))
         found = list(self._of(shard.number))
         if spec.holds_columns:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
@@ -240,13 +257,17 @@ class _KeptArray:
             return [np.zeros(len(spec.text_columns), np.uint8) if row is None else row for row in found]
         # The first category is the empty one.
         missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
-        added = self._added_codes(spec)
-        return [missing if row is None else row + added for row in found]
+        return [missing if row is None else self._recoded(row[np.newaxis], spec)[0] for row in found]
 
-    def _added_codes(self, spec: ArraySpec) -> Array:
-        """Return what the codes of each column have become greater by: the number of new categories before theirs."""
-        old, new = self._spec.categories, spec.categories
-        return np.array([len(new.get(name, ())) - len(old.get(name, ())) for name in spec.index_columns], np.float64)
+    def _recoded(self, table: Array, spec: ArraySpec) -> Array:
+        """Return rows of the old store with the codes of the categories of a new one, [n, n_columns]."""
+        recoded = np.array(table)
+        for name, texts in spec.categories.items():
+            new = {text: code for code, text in enumerate(texts)}
+            codes = np.array([new.get(text, 0) for text in self._spec.categories[name]], np.float64)
+            column = spec.index_columns.index(name)
+            recoded[:, column] = codes[table[:, column].astype(np.int64)]
+        return recoded
 
     def _unchanged(self, shard: StoredShard) -> FileEntry | None:
         """Return the old file of an unchanged shard, if it is intact."""

@@ -6,6 +6,7 @@ values, so that only the other rows of a changed shard are made.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format.hdf5.columns import column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import ROW_KEYS, shard_name
+from tts_prep.format.layout import shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
@@ -28,8 +30,10 @@ from tts_prep.preprocess.make.array_files import computed
 from tts_prep.preprocess.make.examples import Example, lengths_of, row_of
 from tts_prep.preprocess.make.feature_inputs import StoredRows, read_again, stored_values
 from tts_prep.preprocess.make.recordings import read_as
+from tts_prep.preprocess.make.resuming import row_keys
+from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.planned_store import PlannedStore
-from tts_prep.preprocess.plan.shard_plans import OldRow, OldRows, OldShard, PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_plans import OldRow, OldRows, OldShard, PlannedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
 
@@ -48,12 +52,14 @@ def find_old_rows(
     # The statistics of a mel need the values before they are stored at half precision.
     if recipe.arrays["mel"]["dtype"] != "float32":
         return {}
-    kept = {planned_key for planned_key in planned.keys if planned_key in old}
-    places = _rows_by_key(source, (shard.number for key, shard in old.items() if key not in kept))
+    # A shard with the planned key can have other recordings, unless they are known to be the same.
+    pairs = zip(planned.shards, planned.keys, strict=True)
+    kept = {key for plan, key in pairs if key in old and plan.known}
+    places = _rows_by_id(source, (shard.number for key, shard in old.items() if key not in kept))
     if not places:
         return {}
     changed = (plan for plan, key in zip(planned.shards, planned.keys, strict=True) if key not in kept)
-    return {plan.number: OldRows(source, _places_of(plan, places)) for plan in changed}
+    return {plan.number: OldRows(source, tuple(places.get(name) for name, _ in plan.places)) for plan in changed}
 
 
 def _has_settings(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
@@ -66,22 +72,20 @@ def _rows_by_key(store: Path, shards: Iterable[int]) -> dict[bytes, OldRow]:
     return {
         key: OldRow(number, position)
         for number in shards
-        for position, key in enumerate(_row_keys(store / shard_name(number)))
+        for position, key in enumerate(row_keys(store / shard_name(number)))
     }
 
 
-def _places_of(plan: ShardPlan, places: Mapping[bytes, OldRow]) -> tuple[OldRow | None, ...]:
-    return tuple(places.get(row.key) if isinstance(row, PlannedUtterance) else None for row in plan.rows)
-
-
-def _row_keys(path: Path) -> list[bytes]:
-    """Return the keys of the rows of a shard; none if it has none or is broken."""
-    try:
-        locations = read_locations(path)
-        keys = map_file(path).dataset(locations[ROW_KEYS]) if ROW_KEYS in locations else ()
-    except CorruptStoreError:
-        return []
-    return [key.tobytes() for key in keys]
+def _rows_by_id(store: Path, shards: Iterable[int]) -> dict[str, OldRow]:
+    """Return the place of each row of some shards by its id."""
+    places: dict[str, OldRow] = {}
+    for number in shards:
+        # A broken shard has no rows to keep.
+        with contextlib.suppress(CorruptStoreError):
+            path = store / shard_name(number)
+            ids = column_of(map_file(path), column_datasets(read_locations(path))["id"])
+            places |= {ids[position]: OldRow(number, position) for position in range(len(ids))}
+    return places
 
 
 def unchanged_shards(old: Manifest, shards: Sequence[FileEntry]) -> dict[int, int]:
@@ -104,7 +108,7 @@ def unchanged_rows(old: Path, old_manifest: Manifest, new: Path, manifest: Manif
             first = starts[same[number]]
             found[start : start + entry.rows] = np.arange(first, first + entry.rows)
         else:
-            for position, key in enumerate(_row_keys(new / entry.file)):
+            for position, key in enumerate(row_keys(new / entry.file)):
                 if place := places.get(key):
                     found[start + position] = starts[place.shard] + place.position
         start += entry.rows
@@ -117,15 +121,24 @@ class KeptRows:
     Args:
         old: where they are.
         recipe: how the new shard is made.
+        contents: the contents of its recordings.
     """
 
-    def __init__(self, old: OldRows, recipe: ShardRecipe) -> None:
-        self._old, self._recipe = old, recipe
+    def __init__(self, old: OldRows, recipe: ShardRecipe, contents: ShardContents) -> None:
+        self._old, self._recipe, self._contents = old, recipe, contents
         self._shards: dict[int, _OldShard | None] = {}
 
     def has(self, number: int) -> bool:
-        """Return whether the old store has a row with the same key, as far as its plan says."""
-        return self._old.places[number] is not None
+        """Return whether the old store has a row with the same key."""
+        return self._found(number) is not None
+
+    def _found(self, number: int) -> tuple[_OldShard, int] | None:
+        """Return the shard of the row with the same key, and its position there."""
+        place = self._old.places[number]
+        shard = self._shard(place.shard) if place else None
+        if place is None or shard is None or shard.keys[place.position] != self._contents.row_key(number):
+            return None
+        return shard, place.position
 
     def example(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
         """Return an utterance as the old store has it; None if it has to be made.
@@ -137,14 +150,13 @@ class KeptRows:
         Raises:
             UtteranceError: a feature that the old store does not have cannot be computed.
         """
-        place = self._old.places[number]
-        shard = self._shard(place.shard) if place else None
-        if place is None or shard is None or shard.keys[place.position] != row.key:
+        if not (found := self._found(number)):
             return None
-        for kind, symbols in shard.stored.header.row_remarks.get(str(place.position), {}).items():
+        shard, position = found
+        for kind, symbols in shard.stored.header.row_remarks.get(str(position), {}).items():
             for symbol, count in symbols.items():
                 remarks.add(kind, symbol, row.utterance.id, count)
-        return shard.example(place.position, row, self._recipe)
+        return shard.example(position, row, self._recipe)
 
     def _shard(self, number: int) -> _OldShard | None:
         if number not in self._shards:
@@ -204,7 +216,7 @@ class _OldShard:
             for feature in recipe.features
         )
         statistics = MelStatistics(len(mel), *bin_moments(mel))
-        return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, row.key)
+        return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, self.keys[position])
 
     def _stored_values(self, feature: Feature, utterance: FeatureInput, position: int) -> FeatureValues | None:
         """Return the values of a feature if the old store has them, made in the same way."""

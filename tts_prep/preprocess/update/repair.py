@@ -13,6 +13,7 @@ from tts_prep.format.contents.shard import ShardHeader, check_shard
 from tts_prep.format.files.paths import shard_files, stored_file
 from tts_prep.format.layout import CORRECTIONS, MANIFEST, OOD_TEXTS, shard_name
 from tts_prep.format.records.manifest import manifest_fault, read_manifest
+from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
@@ -24,7 +25,7 @@ from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, A
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.ood_texts import existing_ood_header
 from tts_prep.preprocess.make.prepare import Result, make_store
-from tts_prep.preprocess.make.resuming import check_settings
+from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
@@ -60,7 +61,8 @@ class _Findings:
             StoreError: it was made with other settings, or from other rows.
         """
         check_settings(store, self.settings, planned.recipe.settings, "install what it was made with")
-        if not self._match(planned.keys):
+        if not self._match(planned.known):
+            check_recordings(store, planned)
             raise StoreError(f"{store}: not made from the rows and recordings of {sources}; give what it was made from")
 
     def _match(self, keys: Sequence[str]) -> bool:
@@ -83,7 +85,8 @@ def repair_store(
 ) -> tuple[Result, list[str]]:
     """Make the broken files of a store again; return the result and the files that were broken.
 
-    The settings are read from the store, which does not record the paths of its inputs. Intact files are kept.
+    Also where nothing is broken, the corpus is compared with the one that the store was made from. The
+    settings are read from the store, which does not record the paths of its inputs. Intact files are kept.
 
     Args:
         corpus, root, splits: see `tts_prep.preprocess.read_corpus`; the same as when the store was made.
@@ -97,24 +100,23 @@ def repair_store(
         StoreError: the corpus or the versions of libraries differ from those that the store was made with.
     """
     findings = _inspect(store)
-    if not findings.broken:
-        # Remove the remains of a repair that was killed at its end.
-        with StoreTransaction.begin(store, Change.REPAIR):
-            return Result.of_complete(store, read_manifest(store)), []
     config = Configuration.from_dict(store, findings.settings["configuration"])
     aligned = _alignments(store, config, alignments)
     _check_splits(store, config, splits or {})
     config = _with_ood_texts(store, config, ood_texts, needed=OOD_TEXTS in findings.broken)
     corrections = _corrections(store, findings)
     rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader, corrections=corrections)
+    # Also if nothing is broken: it removes the remains of a repair that was killed at its end.
     with (
         StoreTransaction.begin(store, Change.REPAIR) as transaction,
         worker_pool(jobs, Backend(), partial(get_ready, config)) as pool,
     ):
-        pool.start(2)
-        planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned), pool.start)
+        planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned))
+        planned = planned.with_known(read_sources(store)).with_contents()
         sources = f"{corpus}, with audio paths relative to {rows.root}"
         findings.check(store, planned, f"{sources} and alignments of {alignments}" if alignments else sources)
+        if not findings.broken:
+            return Result.of_complete(store, read_manifest(store)), []
         # Failures were counted when the store was made.
         allowed = FailureLimit.parse("100%")
         result = make_store(transaction, planned, pool, allowed, progress, broken=findings.broken)
@@ -126,7 +128,7 @@ def _corrections(store: Path, findings: _Findings) -> Corrections:
     if CORRECTIONS in findings.broken:
         raise StoreError(
             f"{store / CORRECTIONS}: broken, and cannot be made again from the corpus; run the command that made the "
-            "store with the same --corrections and --exclude, and with --update"
+            "store with the same --corrections and --exclude, or none for one that it had not, and with --update"
         )
     return Corrections.of_store(store)
 

@@ -1,0 +1,101 @@
+"""``sources.json``: which versions of recordings a copy of a store was made from, so that the others are read again.
+
+It is about this copy of the store and the files beside it, not about the contents of the store: no manifest names it,
+and a store without it has the same values. It also has the command that made the store, so that it can be compared with
+its sources.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from tts_prep.errors import StoreError
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.files.atomic import replacing, writing
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.paths import read_text, stored_file
+from tts_prep.format.layout import SOURCES, SOURCES_FORMAT, version_text
+
+_MAX_BYTES: Final = 1 << 28
+_STEM: Final = Path(SOURCES).stem
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a copy of a store was made from.
+
+    Attributes:
+        shards: planned key of a shard → SHA-256 of the sizes and times of its recordings, and its key.
+        command: how the command line made the store, as JSON; empty if it did not.
+    """
+
+    shards: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    command: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_shards_of(self, other: Sources) -> Sources:
+        """Return the same command with other shards."""
+        return replace(self, shards=other.shards)
+
+
+def write_sources(store: Path, sources: Sources, part: str = "") -> None:
+    """Write ``sources.json`` atomically, unless it exists with the same contents, and remove those of parts.
+
+    Args:
+        part: the name of a part of the store, which has a file of its own until the store is complete.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    value = {
+        "format": SOURCES_FORMAT,
+        "version": version_text(),
+        "command": sources.command,
+        "shards": dict(sorted(sources.shards.items())),
+    }
+    text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
+    path = store / _name(part)
+    if not path.is_file() or path.read_bytes() != text.encode():
+        with replacing(path) as partial:
+            partial.write_text(text, encoding="utf-8")
+    if not part:
+        with writing(store):
+            for path in _of_parts(store):
+                path.unlink()
+
+
+def sources_of_parts(store: Path) -> Sources:
+    """Return what is known of the shards of all parts, and how the last of them was made."""
+    found = [_read(store, path.name) for path in _of_parts(store)]
+    command = next((of_part.command for of_part in found if of_part.command), {})
+    return Sources({key: item for of_part in found for key, item in of_part.shards.items()}, command)
+
+
+def read_sources(store: Path, part: str = "") -> Sources:
+    """Read ``sources.json``; without an intact one nothing is known, and recordings are read again."""
+    return _read(store, _name(part))
+
+
+def _name(part: str) -> str:
+    return f"{_STEM}-{part}.json" if part else SOURCES
+
+
+def _of_parts(store: Path) -> list[Path]:
+    return sorted(store.glob(f"{_STEM}-*.json"))
+
+
+def _read(store: Path, name: str) -> Sources:
+    with contextlib.suppress(StoreError):
+        path = store / name
+        value = parse_json(path, read_text(stored_file(store, name), _MAX_BYTES))
+        record = Record(path, value if isinstance(value, dict) else {})
+        checksum = json_sha256({key: item for key, item in record.values.items() if key != "checksum"})
+        if record.text("format") == SOURCES_FORMAT and record.text("checksum") == checksum:
+            shards = {key: Record(path, {"": item}).texts("") for key, item in record.mapping("shards").items()}
+            pairs = {key: (item[0], item[1]) for key, item in shards.items() if len(item) == 2}
+            return Sources(pairs, record.mapping("command"))
+    return Sources()
