@@ -31,6 +31,7 @@ soak: $(INSTALLED)
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/preprocess/audio/test_fuzzed_recordings.py
 	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/preprocess/corpora/test_fuzzed_lists.py
 	RESPONSES=$(or $(RESPONSES),2000) DOWNLOAD_KILLS=$(or $(DOWNLOAD_KILLS),100) $(BIN)/python -m pytest -s tests/remote/test_faults.py
+	HISTORIES=$(or $(HISTORIES),500) $(BIN)/python -m pytest tests/preprocess/update/test_histories.py
 	PROPERTIES=$(or $(PROPERTIES),2000) EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest -m hypothesis
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.

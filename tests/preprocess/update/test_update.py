@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ import pytest
 import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from killing import contents
 
 from tts_prep.checks import waveforms
@@ -35,7 +33,6 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.make import examples, shards
-from tts_prep.progress import Progress
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 
@@ -350,12 +347,11 @@ def test_an_update_measures_waveforms_of_new_rows_only_and_what_compares_rows_ag
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit of a corpus, and after how many reports of progress the update is interrupted, if it is."""
+    """An edit of a corpus."""
 
     kind: str
     place: int
     voice: int
-    interrupted: int | None = None
 
     def of(self, rows: list[Row], number: int) -> list[Row]:
         place = self.place % len(rows)
@@ -371,44 +367,6 @@ class Edit:
 
 
 EDIT_KINDS = ("append", "insert", "delete", "text", "recording", "reorder")
-SOME_EDITS = st.lists(
-    st.builds(Edit, st.sampled_from(EDIT_KINDS), st.integers(0, 30), st.integers(0, 99), st.none() | st.integers(1, 4)),
-    min_size=1,
-    max_size=4,
-)
-
-
-def stopped_after(count: int) -> Callable[[Progress], None]:
-    """Return a callback that stops a run like Ctrl-C when it has reported its progress so often."""
-    left = [count]
-
-    def progress(_: Progress) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-
-    return progress
-
-
-@settings(max_examples=int(os.environ.get("EXAMPLES", "2")), deadline=None, derandomize="EXAMPLES" not in os.environ)
-@given(given_edits=SOME_EDITS)
-def test_updates_after_any_edits_and_interruptions_give_the_bytes_of_fresh_builds(
-    tmp_path_factory: pytest.TempPathFactory, given_edits: list[Edit]
-) -> None:
-    folder, rows = tmp_path_factory.mktemp("edits"), MANY[:12]
-    corpus, store = folder / "corpus", folder / "store"
-    make(corpus, store, rows, features=[energy()])
-    for number, edit in enumerate(given_edits):
-        before, rows = contents(store), edit.of(rows, number)
-        if edit.interrupted:
-            with contextlib.suppress(KeyboardInterrupt):
-                make(corpus, store, rows, existing="update", progress=stopped_after(edit.interrupted))
-                before = contents(store)
-            assert contents(store) == before
-        make(corpus, store, rows, existing="update")
-        make(corpus, folder / f"fresh{number}", rows, features=[energy()])
-        assert contents(store) == contents(folder / f"fresh{number}")
-    shutil.rmtree(folder)
 
 
 @pytest.mark.soak
