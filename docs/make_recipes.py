@@ -26,8 +26,9 @@ HEAD = """# Recipes and presets
 
 A recipe accepts a store only if its mels or waveforms are those that its system makes: mels of another preset with the
 same shape train without an error, and to nothing. It compares the complete settings of the store with those of its
-preset, and its symbols and blanks where its system has them in its code. A message names what differs and the preset to
-build with; `settings="any"` accepts every store. Sizes that the system's configuration gives to the recipe, such as
+preset, its symbols and blanks where its system has them in its code, and how pitch and energy were made. One message
+names all that differs or is missing, and one command that makes it right; `settings="any"` accepts every store that has
+the arrays. Sizes that the system's configuration gives to the recipe, such as
 `num_mels`, replace those of the preset. What is cut from recordings, and their loudness, are not
 compared. SpeeChain's configurations name features of any kind, so its recipe compares no settings of mels.
 

@@ -15,7 +15,7 @@ from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export as export_store
-from tts_prep.loader import ChainDataset, Utterance, UtteranceDataset, beta_binomial_prior
+from tts_prep.loader import ChainDataset, TransformDataset, Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
@@ -135,21 +135,21 @@ def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDatase
     np.testing.assert_allclose(example["pitch"], (dataset[0].arrays["pitch"] - 100.0) / 10)
 
 
-class _WithPitch(list[Utterance]):
-    """The utterances of a store, with other pitch."""
+def with_pitch(dataset: UtteranceDataset, pitch: list[list[float]]) -> Any:
+    """Return the first utterances of a store, with other pitch."""
 
-    path, arrays, metadata = Path("store"), ("pitch", "energy", "durations"), None
+    def changed(utterance: Utterance) -> Utterance:
+        values = pitch[utterance.index]
+        arrays: Any = {**utterance.arrays, "pitch": np.array(values), "durations": np.ones(len(values), np.int64)}
+        return replace(utterance, arrays=arrays)
 
-    def __init__(self, dataset: UtteranceDataset, pitch: list[list[float]]) -> None:
-        for utterance, values in zip(dataset, pitch, strict=False):
-            arrays: Any = {**utterance.arrays, "pitch": np.array(values), "durations": np.ones(len(values), np.int64)}
-            self.append(replace(utterance, arrays=arrays))
+    return TransformDataset(dataset[: len(pitch)], changed)
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> None:
     # ming024's remove_outlier removes 0 and all of [50, 50, 50]; scale_ of scikit-learn's StandardScaler is then 1.
-    store: Any = _WithPitch(dataset, [[0, 0.1, 0.1, 0.1], [50, 50, 50]][:n])
+    store = with_pitch(dataset, [[0, 0.1, 0.1, 0.1], [50, 50, 50]][:n])
     examples = FastSpeech2Dataset(store, settings="any")
     np.testing.assert_allclose(examples[0]["pitch"], [-0.1, 0, 0, 0], atol=1e-15)
     np.testing.assert_allclose(examples.statistics["pitch"], [-0.1, [0, 49.9][n - 1], 0.1, 1], atol=1e-15)
@@ -157,10 +157,8 @@ def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> 
 
 def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dataset: UtteranceDataset) -> None:
     # remove_outlier returns nothing, and StandardScaler, which is never fitted, has no mean_: an AttributeError.
-    store: Any = _WithPitch(dataset, [[120, 120, 120], [80]])
-    with pytest.raises(
-        ConfigurationError, match="store: pitch cannot be normalized: .* pass pitch_normalization=False"
-    ):
+    store = with_pitch(dataset, [[120, 120, 120], [80]])
+    with pytest.raises(ConfigurationError, match="pitch cannot be normalized: .* pass pitch_normalization=False"):
         FastSpeech2Dataset(store, settings="any")[0]
     assert FastSpeech2Dataset(store, pitch_normalization=False, settings="any")[0]["pitch"].tolist() == [120, 120, 120]
 
@@ -190,9 +188,11 @@ def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: 
 
 
 def test_a_store_without_features_is_refused(store: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no pitch, energy, durations; add durations with 'tts-prep add"):
+    with pytest.raises(ConfigurationError, match="no durations, pitch, energy; run: tts-prep add"):
         FastSpeech2Dataset(UtteranceDataset(store), settings="any")
-    with pytest.raises(ConfigurationError, match="the store has no pitch; add it with 'tts-prep add"):
+    with pytest.raises(
+        ConfigurationError, match="it has no pitch; run: tts-prep add .* --feature pitch:algorithm=pyin"
+    ):
         TTSCollate(settings="any")(UtteranceDataset(store))
 
 

@@ -90,7 +90,7 @@ def test_what_cannot_be_cut_is_refused(dataset, tmp_path):
     with pytest.raises(ConfigurationError, match=r"too short for a clip of 4 frames.*n_frames >= 4"):
         collector(frames=3)(dataset)
     without = UtteranceDataset(write_store(tmp_path / "s", make_rows([9]), n_shards=1))
-    with pytest.raises(ConfigurationError, match="has no waveforms"):
+    with pytest.raises(ConfigurationError, match="it has no waveform; .* --waveform int16"):
         collector()(without)
     with pytest.raises(ConfigurationError, match="the collector was made for 24000 and 300"):
         DataCollector(0, 24_000, 300, 0.01, settings="any")(dataset)

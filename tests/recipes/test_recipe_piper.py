@@ -95,7 +95,9 @@ def test_other_ids_are_refused_by_the_recipe_and_the_export(
     corpus: Path, tmp_path: Path, blanks: str, symbols: str
 ) -> None:
     path = build(corpus, tmp_path / "s", blanks, symbols)
-    with pytest.raises(ConfigurationError, match="not made for Piper: .*--symbols piper --blanks between, or pass"):
+    with pytest.raises(
+        ConfigurationError, match="not made for Piper: .*--symbols piper --blanks between --waveform int16, or pass"
+    ):
         PiperDataset(path)
     with pytest.raises(ConfigurationError, match="not made for Piper: .*--symbols piper --blanks between$"):
         export(path, "piper", tmp_path / "out")

@@ -119,7 +119,7 @@ def test_texts_may_be_ids_and_a_list_of_wavs_has_them_in_field_1(store, tmp_path
     ("change", "message"),
     [
         ({"data_list": ["a|b|c|d"]}, "line 1: expected wav.phonemes.speaker, found 4 fields"),
-        ({"data_list": ["no.wav|ab|0"]}, "line 1: 'no.wav' is not in"),
+        ({"data_list": ["no.wav|ab|0"]}, "no utterance for 1 line of the file list: 1 is unknown to it, such as 'no'"),
         ({"data_list": []}, "the file list is empty"),
         ({"OOD_data": ["ab", "c"]}, "all texts are shorter than min_length = 5"),
         ({"OOD_data": ["abcxyz"]}, r"line 1: \['x', 'y', 'z'\] are not in the vocabulary"),
@@ -162,7 +162,7 @@ def test_an_unknown_symbol_is_not_dropped(store, rows):
 
 def test_a_store_without_waveforms_gives_none_on_request(tmp_path):
     path = write_store(tmp_path / "s", make_rows([4, 6]), n_shards=1)
-    with pytest.raises(ConfigurationError, match="has no waveforms"):
+    with pytest.raises(ConfigurationError, match="it has no waveform; .* --waveform int16"):
         FilePathDataset(None, path, ["abcabc"], 5, settings="any")
     dataset = FilePathDataset(None, UtteranceDataset(path), ["abcabc"], 5, waveform=False, settings="any")
     assert Collater(output="numpy")(list(dataset))[0] == [None, None]
@@ -171,7 +171,7 @@ def test_a_store_without_waveforms_gives_none_on_request(tmp_path):
 
 
 def test_the_stores_own_out_of_domain_texts_are_taken_where_no_file_is_given(store, monkeypatch, tmp_path):
-    with pytest.raises(ConfigurationError, match="the store has none; prepare it with --ood-texts"):
+    with pytest.raises(ConfigurationError, match="it has no out-of-domain texts; .* --ood-texts FILE"):
         FilePathDataset(None, store, OOD_data=None, settings="any")
     texts = [OutOfDomainText(i, "", "", np.array(ids, np.int32)) for i, ids in enumerate([[1, 2, 3], [1], [3, 3, 2]])]
     monkeypatch.setattr(UtteranceDataset, "ood_texts", texts)

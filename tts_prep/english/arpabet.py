@@ -36,6 +36,8 @@ _TOKEN: Final = re.compile(
 _INSIDE_WORD: Final = re.compile(r"(?<=[^\W_])[-—](?=[^\W_])")
 _MARKS: Final = {";": ",", ":": ",", "—": "-"}
 _NOT_SPOKEN: Final = frozenset("\"'()[]{}«»<>¿¡*_~|\\/^`")
+_PREFIX: Final = "@"
+_PAUSE: Final = "sp"
 _VOICELESS: Final = frozenset(("P", "T", "K", "F", "TH"))
 _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 
@@ -46,7 +48,9 @@ class ArpabetFrontend(VocabFrontend):
     Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
     ``HH AH0 L OW1 ▁ , ▁ W ER1 L D``. For a word with two pronunciations, such as "read", the words around it decide. A
     word that is not in the dictionary gets espeak-ng's pronunciation, and is counted as a remark. ``; :`` become ``,``
-    and ``—`` becomes ``-``; quotes and brackets are not spoken.
+    and ``—`` becomes ``-``; quotes and brackets are not spoken. With a table that prefixes phones with ``@``, as those
+    of Tacotron 2 and FastSpeech 2, they have the prefix; with FastSpeech 2's, which has the pause ``@sp``, marks become
+    pauses but for the last, and spaces are left out, as ming024's ``synthesize.py`` does.
 
     Args:
         language: a code of English.
@@ -79,6 +83,7 @@ class ArpabetFrontend(VocabFrontend):
             raise ConfigurationError(
                 f"symbols: a symbol must not be empty, contain a space or be '▁', found {spaced[0]!r}"
             )
+        self._prefix = _PREFIX if _PREFIX + "HH" in self.vocab and "HH" not in self.vocab else ""
         self._dictionary = cmu_dictionary()
         # The number of distinct words of a large corpus. It is bounded to bound memory.
         self._guess = lru_cache(maxsize=100_000)(self._spoken_by_espeak)
@@ -115,7 +120,17 @@ class ArpabetFrontend(VocabFrontend):
                 spoken = True
         if not spoken:
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
-        return join_symbols(_single_spaces(symbols))
+        return join_symbols(self._as_in_table(_single_spaces(symbols)))
+
+    def _as_in_table(self, symbols: list[str]) -> list[str]:
+        """Return symbols as a table with prefixed phones has them."""
+        if not self._prefix:
+            return symbols
+        if _PREFIX + _PAUSE in self.vocab:
+            words = [symbol if symbol[0].isalpha() else _PAUSE for symbol in symbols if symbol != " "]
+            symbols = [symbol for i, symbol in enumerate(words) if symbol != _PAUSE or words[i - 1 : i] != [_PAUSE]]
+            symbols = symbols[:-1] if symbols[-1:] == [_PAUSE] else symbols
+        return [self._prefix + symbol if symbol[0].isalpha() else symbol for symbol in symbols]
 
     def _append_mark(self, symbols: list[str], mark: str) -> None:
         if mark in _NOT_SPOKEN:

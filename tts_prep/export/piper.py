@@ -23,7 +23,7 @@ def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ConfigurationError: the store has no waveforms, or other ids than Piper.
     """
     require_waveforms(dataset, "Piper")
-    check_ids(PIPER, dataset.metadata, dataset.path)
+    check_ids(PIPER, dataset.metadata)
     file = io.StringIO()
     writer = csv.writer(file, delimiter="|", lineterminator="\n")
     for row in export_rows(dataset):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import BatchShape, with_info_of
 from tts_prep.loader.batching.batch import Batch, TorchBatch
 from tts_prep.loader.batching.buffers import RecycledBuffers
@@ -215,7 +216,7 @@ class DataLoader(Generic[BatchT]):
                 sampler = _own_sampler(dataset, shuffle, seed, rank, world_size)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         _check_size(batch_sampler, dataset)
-        _check_waveforms(dataset, collate_fn)
+        _check_stores(dataset, collate_fn)
         self.dataset = dataset
         self.batch_sampler = batch_sampler
         self._replicate = replicate
@@ -303,15 +304,19 @@ class DataLoader(Generic[BatchT]):
         if not isinstance(state, Mapping) or not {"dataset", "sampler"} <= set(state):
             raise ConfigurationError("load_state_dict: expected the result of state_dict(), found something else")
         if state["dataset"] != self._dataset_fingerprint:
+            names = ", ".join(name for listener in self._listeners for name in _settings_of(listener))
             raise ConfigurationError(
                 "load_state_dict: the state is of another dataset, or another selection or order of its utterances"
+                + (f", or of other settings ({names}); create both as in the saved run" if names else "")
             )
         self._resumable().load_state_dict(state["sampler"])
         self._taken = 0
 
     @cached_property
     def _dataset_fingerprint(self) -> str:
-        return fingerprint_of(self.dataset)
+        found = fingerprint_of(self.dataset)
+        drawn = _settings_of(self._listeners[1])
+        return json_sha256([found, drawn]) if drawn else found
 
     def _resumable(self) -> Sampler[Any]:
         if not isinstance(self.batch_sampler, Sampler):
@@ -401,6 +406,12 @@ class DataLoader(Generic[BatchT]):
             raise RuntimeError("the dataset or the collate function raised StopIteration") from error
 
 
+def _settings_of(listener: Any) -> Mapping[str, Any]:
+    """Return the settings that determine examples or batches; {} for a function, or an object of another package."""
+    # Looked up in the class, because a dataset may have a column of any name.
+    return listener._fingerprint_settings() if hasattr(type(listener), "_fingerprint_settings") else {}
+
+
 def _check_alone(others: Mapping[str, bool]) -> None:
     """Check that no other setting of batches is given beside a batch sampler."""
     if excluded := [name for name, given in others.items() if given]:
@@ -462,12 +473,14 @@ def _own_sampler(dataset: Any, shuffle: bool, seed: int, rank: Rank, world_size:
     return SequentialSampler(dataset, rank=rank, world_size=world_size)
 
 
-def _check_waveforms(dataset: Any, collate_fn: object) -> None:
-    """Raise ConfigurationError if waveforms are asked for, and a store of the dataset has none."""
+def _check_stores(dataset: Any, collate_fn: Any) -> None:
+    """Raise ConfigurationError if a store of the dataset lacks what the collate function needs."""
     if isinstance(collate_fn, Collator | SegmentCollator) and collate_fn.waveform:
         missing = [number for number, store in enumerate(stores_of(dataset)) if not store.has_waveform]
         if missing:
             raise ConfigurationError(f"waveform=True: {NO_WAVEFORMS}")
+    if hasattr(type(collate_fn), "check_stores"):
+        collate_fn.check_stores(stores_of(dataset))
 
 
 def _check_batch(positions: object) -> None:

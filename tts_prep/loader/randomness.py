@@ -178,10 +178,9 @@ class EpochDraws:
     """Random numbers for the rows of a dataset that change every epoch.
 
     If positions carry their epoch, as those of our batch samplers do, the numbers are a function of seed, epoch and row
-    in any process. A worker of torch's ``DataLoader`` cannot know the epoch of other positions. There the numbers
-    depend on the worker's seed, which torch draws for every set of workers, and on how often the worker has seen the
-    row, so that they change with persistent workers too. In the main process the epoch is that of the last `set_epoch`,
-    at first 0.
+    in any process. Other positions have the epoch of the last `set_epoch`. Where nothing sets it, every further use of
+    a row is its next epoch, the first one 0. In a worker of torch's ``DataLoader``, which cannot know the epoch, the
+    numbers depend on the worker's seed too, which torch draws for every set of workers.
 
     Args:
         seed: a non-negative integer.
@@ -189,8 +188,12 @@ class EpochDraws:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.epoch = 0
+        self._epoch: int | None = None
         self._seen: Counter[int] = Counter()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch of positions that carry none."""
+        self._epoch = epoch
 
     def words(self, n: int, row: int, carried: int | None) -> Words:
         """Return [n] random 64-bit words.
@@ -206,11 +209,11 @@ class EpochDraws:
         if carried is not None:
             return carried
         worker = _torch_worker()
-        if worker is None:
-            return self.epoch
+        if worker is None and self._epoch is not None:
+            return self._epoch
         self._seen[row] += 1
-        # Larger than any real epoch.
-        return (int(worker.seed) << 64) + self._seen[row]
+        # In a worker, larger than any real epoch.
+        return self._seen[row] - 1 if worker is None else (int(worker.seed) << 64) + self._seen[row]
 
 
 def _torch_worker() -> Any:

@@ -6,7 +6,7 @@ do not suffice: mels of another preset of the same shape train without an error,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -24,6 +24,56 @@ _OF_WAVEFORM: Final = frozenset({"sample_rate", "channel", "resampler", "peak", 
 """The settings that determine the stored waveform. Of framings, only ``ceil`` changes it."""
 
 _SHOWN = 4
+_REMEMBERED = 32
+
+_OPTIONS: Final = {
+    **{name: name.replace("_", "-") for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels")},
+    **{name: name for name in ("fmin", "fmax", "peak", "channel")},
+}
+"""The settings that have an option of their own, without its dashes."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """An array that a recipe reads.
+
+    Attributes:
+        name: the name of the array.
+        option: the option that makes it.
+        settings: those that its values must have; settings that an array does not have, such as an imported one, are
+            not compared.
+    """
+
+    name: str
+    option: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_added(self) -> bool:
+        """Whether ``tts-prep add`` can add it to a complete store."""
+        return self.option.startswith("--feature")
+
+
+@dataclass(frozen=True)
+class Lack:
+    """Something that a store lacks.
+
+    Attributes:
+        phrase: what, for a message.
+        options: those of the command that makes the store, with which it has it.
+        added: whether ``tts-prep add`` with these options adds it to the complete store.
+        arrays: the arrays in its place, which are removed first.
+        crashes: whether the recipe cannot do without, also with ``settings="any"``.
+    """
+
+    phrase: str
+    options: tuple[str, ...]
+    added: bool = False
+    arrays: tuple[str, ...] = ()
+    crashes: bool = True
+
+
+WAVEFORM: Final = Needed("waveform", "--waveform int16")
 
 
 @dataclass(frozen=True)
@@ -37,6 +87,8 @@ class Recipe:
         converted: the settings that the recipe converts to those of its system, whatever they are.
         symbols: the table of ids that its system has in its code, but for the sign of the padding; None if it has none.
         ids: how its system arranges ids: the values of ``blanks`` and ``ends`` of the store's vocabulary.
+        frontend: the frontend that gives the symbols of the table; None if the default one does.
+        needs: the arrays that it reads besides mels and phonemes.
     """
 
     system: str
@@ -45,6 +97,8 @@ class Recipe:
     converted: frozenset[str] = frozenset()
     symbols: str | None = None
     ids: Mapping[str, Any] = field(default_factory=dict)
+    frontend: str | None = None
+    needs: tuple[Needed, ...] = ()
 
     def differences(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
         """Return a phrase for each setting of a store that differs from those of the nearest preset.
@@ -68,33 +122,67 @@ class Recipe:
                 phrases.append(f"{name} is {_shown(a)} instead of {_shown(b)}")
         return phrases
 
-    def advice(self, given: Mapping[str, Any]) -> str:
-        """Return what to build a store with."""
+    def options(self, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the options that make a store with the recipe's mels and waveforms."""
         expected = flat_settings(_expected(self.presets[0], given))
         for name in (*self.presets, *DESCRIPTIONS):
             if not self._unequal(flat_settings(_settings(get_preset(name))), expected):
-                return f"build the store with --preset {name}"
+                return (f"--preset {name}",)
+        own = flat_settings(_settings(get_preset(self.presets[0])))
+        others = {name: value for name, value in expected.items() if own.get(name) != value}
+        if others.keys() <= _OPTIONS.keys():
+            return (
+                f"--preset {self.presets[0]}",
+                *(f"--{_OPTIONS[name]} {_shown(value)}" for name, value in others.items()),
+            )
+        changed = ", ".join(f"{name} = {_shown(value)}" for name, value in others.items())
+        return (f"--config FILE (that of 'tts-prep presets {self.presets[0]}' with {changed})",)
+
+    @property
+    def options_of_ids(self) -> tuple[str, ...]:
+        """The options that make a store with the ids of the recipe's system."""
         return (
-            f"build the store with --config and these settings; 'tts-prep presets {self.presets[0]}' prints such a file"
+            *((f"--frontend {self.frontend}",) if self.frontend else ()),
+            *((f"--symbols {self.symbols}",) if self.symbols else ()),
+            *((f"--blanks {self.ids['blanks']}",) if self.ids.get("blanks") else ()),
         )
 
 
-BIGVGAN: Final = Recipe("BigVGAN", ("bigvgan-22k-80",))
+BIGVGAN: Final = Recipe("BigVGAN", ("bigvgan-22k-80",), needs=(WAVEFORM,))
 F5_TTS: Final = Recipe("F5-TTS", ("f5-tts", "vocos"))
 """The recipe raises the floor of Vocos' mels to that of F5-TTS."""
 F5_TTS_BIGVGAN: Final = Recipe("F5-TTS with BigVGAN's mels", ("bigvgan-24k-100",))
-FASTPITCH: Final = Recipe("FastPitch", ("fastpitch",))
-FASTSPEECH2: Final = Recipe("FastSpeech 2", ("tacotron2",), symbols="fastspeech2", ids={"blanks": None, "ends": False})
-HIFI_GAN: Final = Recipe("HiFi-GAN", ("hifigan",))
+FASTPITCH: Final = Recipe(
+    "FastPitch",
+    ("fastpitch",),
+    needs=(Needed("pitch", "--feature pitch:algorithm=pyin", {"unvoiced": "zero", "unit": "hz"}),),
+)
+FASTSPEECH2: Final = Recipe(
+    "FastSpeech 2",
+    ("tacotron2",),
+    symbols="fastspeech2",
+    ids={"blanks": None, "ends": False},
+    frontend="arpabet",
+    needs=(
+        Needed("durations", "--feature durations"),
+        Needed("pitch", "--feature pitch:unvoiced=interpolated", {"unvoiced": "interpolated", "unit": "hz"}),
+        Needed("energy", "--feature energy", {"of": "magnitude"}),
+    ),
+)
+HIFI_GAN: Final = Recipe("HiFi-GAN", ("hifigan",), needs=(WAVEFORM,))
 MATCHA: Final = Recipe(
     "Matcha-TTS", ("matcha",), converted=frozenset({"compression.scale", "compression.offset"}), symbols="vits"
 )
 PARAKEET: Final = Recipe("Parakeet", ("parakeet",))
-PIPER: Final = Recipe("Piper", ("piper",), "waveform", symbols="piper", ids={"blanks": "between", "ends": True})
-STYLETTS2: Final = Recipe("StyleTTS2", ("styletts2",), symbols="styletts2", ids={"blanks": None, "ends": False})
-VITS: Final = Recipe("VITS", ("vits",), "waveform", symbols="vits")
-VOCOS: Final = Recipe("Vocos", ("vocos",), "waveform")
-WAVENET: Final = Recipe("Parakeet's WaveNet", ("parakeet-wavenet",))
+PIPER: Final = Recipe(
+    "Piper", ("piper",), "waveform", symbols="piper", ids={"blanks": "between", "ends": True}, needs=(WAVEFORM,)
+)
+STYLETTS2: Final = Recipe(
+    "StyleTTS2", ("styletts2",), symbols="styletts2", ids={"blanks": None, "ends": False}, needs=(WAVEFORM,)
+)
+VITS: Final = Recipe("VITS", ("vits",), "waveform", symbols="vits", needs=(WAVEFORM,))
+VOCOS: Final = Recipe("Vocos", ("vocos",), "waveform", needs=(WAVEFORM,))
+WAVENET: Final = Recipe("Parakeet's WaveNet", ("parakeet-wavenet",), needs=(WAVEFORM,))
 RECIPES: Final = (
     *(BIGVGAN, F5_TTS, F5_TTS_BIGVGAN, FASTPITCH, FASTSPEECH2, HIFI_GAN, MATCHA, PARAKEET, PIPER),
     *(STYLETTS2, VITS, VOCOS, WAVENET),
@@ -105,55 +193,109 @@ RECIPES: Final = (
 def check_store(
     recipe: Recipe,
     store: StoreMetadata,
-    where: object,
     given: Mapping[str, Any] | None = None,
     settings: Settings = "preset",
+    *,
+    lacks: Iterable[Lack] = (),
+    without: Collection[str] = (),
 ) -> None:
     """Check that a store has what a recipe needs.
+
+    The message names all that differs or is missing at once, and one command with which the store has it.
 
     Args:
         recipe: the recipe.
         store: the metadata of the store.
-        where: the store's path, or another name of the place, for messages.
         given: settings of the system's own configuration, which replace those of the preset.
         settings: ``"any"`` accepts every store that has the arrays.
+        lacks: what the store lacks besides.
+        without: the names of arrays that the recipe can do without.
 
     Raises:
-        ConfigurationError: settings of mels, waveforms or ids differ; or `settings` has another value.
+        ConfigurationError: settings of mels, waveforms or ids differ; an array is missing; or `settings` has another
+            value.
     """
-    if settings == "any":
-        return
-    if settings != "preset":
+    if settings not in ("preset", "any"):
         raise ConfigurationError(f"settings: expected 'preset' or 'any', found {settings!r}")
-    audio = recipe.differences(store.audio_settings, given or {})
-    if audio:
+    recipe = replace(recipe, needs=tuple(needed for needed in recipe.needs if needed.name not in without))
+    found = [*_lacks(recipe, store, given or {}), *lacks]
+    if settings == "any":
+        found = [lack for lack in found if lack.crashes]
+    if found:
+        otherwise = ', or pass settings="any" to use it as it is' if not any(lack.crashes for lack in found) else ""
         raise ConfigurationError(
-            f"{where}: not made for {recipe.system}: {_listed(audio)}; {recipe.advice(given or {})}, or pass "
-            'settings="any" to use it as it is'
+            f"{store.path}: not made for {recipe.system}: {', '.join(lack.phrase for lack in found)}; "
+            f"{_command(recipe, store, given or {}, found, settings)}{otherwise}"
         )
-    check_ids(recipe, store, where, ', or pass settings="any" to use it as it is')
 
 
-def check_ids(recipe: Recipe, store: StoreMetadata, where: object, otherwise: str = "") -> None:
+def _lacks(recipe: Recipe, store: StoreMetadata, given: Mapping[str, Any]) -> Iterator[Lack]:
+    if audio := recipe.differences(store.audio_settings, given):
+        yield Lack(_listed(audio), recipe.options(given), crashes=False)
+    if ids := list(_differences_of_ids(recipe, store)):
+        yield Lack(_listed(ids), recipe.options_of_ids, crashes=False)
+    if absent := [needed for needed in recipe.needs if needed.name not in store.arrays]:
+        options = tuple(needed.option for needed in absent)
+        phrase = f"it has no {', '.join(needed.name for needed in absent)}"
+        yield Lack(phrase, options, all(needed.is_added for needed in absent))
+    for needed in recipe.needs:
+        found = store.arrays[needed.name].settings if needed.name in store.arrays else {}
+        different = [
+            f"{key} of {needed.name} is {_shown(found[key])} instead of {_shown(value)}"
+            for key, value in needed.settings.items()
+            if found.get(key, value) != value
+        ]
+        if different:
+            yield Lack(_listed(different), (needed.option,), True, (needed.name,), crashes=False)
+
+
+def _command(
+    recipe: Recipe, store: StoreMetadata, given: Mapping[str, Any], found: Sequence[Lack], settings: Settings
+) -> str:
+    """Return the command with which a store has what it lacks."""
+    options = [option for lack in found for option in lack.options]
+    if all(lack.added for lack in found):
+        # Durations are aligned on the mels of the store; other features need the recordings.
+        corpus = "" if options == ["--feature durations"] else " --corpus CORPUS"
+        # The voicing belongs to the pitch.
+        old = [name for lack in found for array in lack.arrays for name in _together(array)]
+        removing = f"tts-prep remove {store.path} {' '.join(f'--array {name}' for name in old)} && " if old else ""
+        return f"run: {removing}tts-prep add {store.path}{corpus} {' '.join(options)}"
+    # All at once: what was added to the store for another system may not be what this one needs.
+    of_system = [*recipe.options(given), *recipe.options_of_ids, *(needed.option for needed in recipe.needs)]
+    every = dict.fromkeys([*(of_system if settings == "preset" else []), *options])
+    return f"repeat the command that made it with --update {' '.join(every)}"
+
+
+def _together(array: str) -> tuple[str, ...]:
+    """Return the arrays that a feature makes together."""
+    return (array, "voiced") if array == "pitch" else (array,)
+
+
+def check_ids(recipe: Recipe, store: StoreMetadata) -> None:
     """Check that the ids of a store are those of a recipe's system.
-
-    Args:
-        otherwise: the end of the message.
 
     Raises:
         ConfigurationError: symbols or their arrangement differ.
     """
-    different = list(_differences_of_ids(recipe, store))
-    if different:
-        blanks = f" --blanks {recipe.ids['blanks']}" if recipe.ids.get("blanks") else ""
+    if different := list(_differences_of_ids(recipe, store)):
         raise ConfigurationError(
-            f"{where}: not made for {recipe.system}: {_listed(different)}; build the store with --symbols "
-            f"{recipe.symbols}{blanks}{otherwise}"
+            f"{store.path}: not made for {recipe.system}: {_listed(different)}; repeat the command that made it with "
+            f"--update {' '.join(recipe.options_of_ids)}"
         )
 
 
+def as_read(stores: Iterable[StoreMetadata], *, ids: bool) -> list[StoreMetadata]:
+    """Return the metadata of stores as far as examples depend on it that have no speaker codes.
+
+    Datasets of such examples can be chained whatever their speakers are, and without ids whatever their vocabularies.
+    """
+    known = [replace(store, speakers=()) for store in stores]
+    return known if ids else [replace(store, symbols=(), pad_id=0, blank_id=0) for store in known]
+
+
 class StoreCheck:
-    """The check of a collate function: `check_store`, once for each store in turn.
+    """The check of a collate function: `check_store`, once for each store.
 
     Args:
         recipe: the recipe.
@@ -163,15 +305,33 @@ class StoreCheck:
 
     def __init__(self, recipe: Recipe, settings: Settings, given: Mapping[str, Any] | None = None) -> None:
         self._recipe, self._settings, self._given = recipe, settings, given or {}
-        self._accepted: StoreMetadata | None = None
+        self._accepted: list[StoreMetadata] = []
 
     def __call__(self, examples: Iterable[Any]) -> None:
         """Check the stores of those examples that are utterances."""
-        for example in examples:
-            if isinstance(example, Utterance) and example.store is not self._accepted:
-                where = f"the store of utterance '{example.id}'"
-                check_store(self._recipe, example.store, where, self._given, self._settings)
-                self._accepted = example.store
+        self.stores(example.store for example in examples if isinstance(example, Utterance))
+
+    def stores(self, stores: Iterable[StoreMetadata]) -> None:
+        """Check stores."""
+        for store in stores:
+            if not any(store is accepted for accepted in self._accepted):
+                check_store(self._recipe, store, self._given, self._settings)
+                # Those of the batches of another process are new objects each time.
+                self._accepted = [*self._accepted[-_REMEMBERED:], store]
+
+
+class ChecksStores:
+    """Base class of collate functions that check the stores of their utterances."""
+
+    _check: StoreCheck
+
+    def check_stores(self, stores: Iterable[StoreMetadata]) -> None:
+        """Check that stores have what the batches need; a `DataLoader` calls this once.
+
+        Raises:
+            ConfigurationError: a store lacks something.
+        """
+        self._check.stores(stores)
 
 
 def flat_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
 from tts_prep.recipes.accepted import BIGVGAN, Settings
-from tts_prep.recipes.file_list import read_list
+from tts_prep.recipes.file_list import Missing, read_list
 from tts_prep.recipes.hifigan import Float32Array, HiFiGANDataset, hifigan_filelists
 
 _PEAK = 0.95
@@ -66,6 +66,7 @@ class BigVGANDataset(HiFiGANDataset):
         seed: the seed of the segments.
         settings: ``"preset"`` requires a store with all settings of a preset ``bigvgan-…`` of these sizes, and with
             `fine_tuning` without a peak; ``"any"`` accepts every store.
+        missing: see `HiFiGANDataset`.
     """
 
     _recipe = BIGVGAN
@@ -90,9 +91,10 @@ class BigVGANDataset(HiFiGANDataset):
         base_mels_path: str | None = None,
         is_seen: bool = True,
         *,
-        loss_store: str | Path | None = None,
+        loss_store: str | Path | Sequence[str | Path] | None = None,
         seed: int = 0,
         settings: Settings = "preset",
+        missing: Missing = "error",
     ) -> None:
         super().__init__(
             training_files,
@@ -114,6 +116,7 @@ class BigVGANDataset(HiFiGANDataset):
             loss_store=loss_store,
             seed=seed,
             settings=settings,
+            missing=missing,
         )
         parts = PurePath(self.audio_files[0]).parts
         self.name = parts[0] if is_seen else "-".join(parts[:2]).strip("/")

@@ -22,11 +22,12 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler
-from tts_prep.recipes.accepted import F5_TTS, F5_TTS_BIGVGAN, Recipe, Settings, check_store
+from tts_prep.recipes.accepted import F5_TTS, F5_TTS_BIGVGAN, Recipe, Settings, as_read, check_store
+from tts_prep.recipes.stores import dataset_of
 
 _SHORTEST, _LONGEST = 0.3, 30.0
 """The minimum and maximum duration of F5-TTS' training utterances, seconds."""
@@ -48,7 +49,8 @@ class F5TTSDataset(DatasetMixin):
     lists the positions.
 
     Args:
-        custom_dataset: a store, or a selection of one; preset ``f5-tts``, or ``vocos``, whose floor is lower.
+        custom_dataset: a store, a selection of one, or a chain of several; preset ``f5-tts``, or ``vocos``,
+            whose floor is lower.
         durations: the duration of each utterance in seconds; defaults to those of the store.
         target_sample_rate: Hz. This and the following settings must equal those of the store.
         hop_length: samples.
@@ -67,7 +69,7 @@ class F5TTSDataset(DatasetMixin):
 
     def __init__(
         self,
-        custom_dataset: UtteranceDataset | str | Path,
+        custom_dataset: Any,
         durations: Sequence[float] | None = None,
         target_sample_rate: int = 24_000,
         hop_length: int = 256,
@@ -80,7 +82,7 @@ class F5TTSDataset(DatasetMixin):
         *,
         settings: Settings = "preset",
     ) -> None:
-        dataset = custom_dataset if isinstance(custom_dataset, UtteranceDataset) else UtteranceDataset(custom_dataset)
+        dataset = dataset_of(custom_dataset)
         if mel_spec_type not in _RECIPES:
             raise ConfigurationError(f"mel_spec_type: expected 'vocos' or 'bigvgan', found {mel_spec_type!r}")
         recipe, more = _RECIPES[mel_spec_type]
@@ -93,7 +95,8 @@ class F5TTSDataset(DatasetMixin):
             "fmax": target_sample_rate / 2,
             **more,
         }
-        check_store(recipe, dataset.metadata, dataset.path, given, settings)
+        for store in stores_of(dataset):
+            check_store(recipe, store, given, settings)
         self.data = dataset
         self.target_sample_rate = target_sample_rate
         self.hop_length = hop_length
@@ -105,7 +108,7 @@ class F5TTSDataset(DatasetMixin):
         usable = (self.durations >= _SHORTEST) & (self.durations <= _LONGEST)
         self.replaced = np.flatnonzero(~usable).tolist()
         if not usable.any():
-            raise ConfigurationError(f"{dataset.path}: no utterance is from {_SHORTEST} to {_LONGEST:g} seconds long")
+            raise ConfigurationError(f"no utterance of {dataset} is from {_SHORTEST} to {_LONGEST:g} seconds long")
         self._usable = np.flatnonzero(usable)
 
     def __len__(self) -> int:
@@ -113,6 +116,13 @@ class F5TTSDataset(DatasetMixin):
 
     def _bases(self) -> Sequence[Any]:
         return (self.data,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers and vocabularies."""
+        return as_read(stores_of(self.data), ids=False)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        return {"durations": digest(self.durations)}
 
     def get_frame_len(self, index: int) -> float:
         """Return the length of an utterance in frames, as F5-TTS computes it for its batches."""

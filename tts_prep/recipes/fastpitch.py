@@ -16,10 +16,10 @@ from tts_prep.loader.alignment import beta_binomial_prior, interpolated_prior
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.recipes.accepted import FASTPITCH, Settings, StoreCheck
+from tts_prep.recipes.accepted import FASTPITCH, ChecksStores, Settings, StoreCheck
 
 
-class TTSCollate:
+class TTSCollate(ChecksStores):
     """Batch utterances of a store with pitch, the longest text first, in arrays.
 
     FastPitch's ``batch_to_gpu`` needs the tensors of ``tts_prep.loader.DataLoader(…, output="torch")``. Texts of equal
@@ -64,10 +64,6 @@ class TTSCollate:
         """
         examples = list(utterances)
         self._check(examples)
-        if examples and "pitch" not in examples[0].arrays:
-            raise ConfigurationError(
-                "the store has no pitch; add it with 'tts-prep add --feature pitch:algorithm=pyin'"
-            )
         lengths = np.array([len(utterance.phonemes) for utterance in examples], np.int64)
         order = np.argsort(-lengths, kind="stable")
         ordered = [examples[position] for position in order]

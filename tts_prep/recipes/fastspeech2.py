@@ -1,6 +1,11 @@
 r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2, from a store.
 
-Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations::
+Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations, which the store aligns itself::
+
+    tts-prep ljspeech … --preset tacotron2 --frontend arpabet --symbols fastspeech2 \
+      --feature durations --feature pitch:unvoiced=interpolated --feature energy
+
+or which are those of TextGrids, as in ming024's recipe::
 
     tts-prep filelist … --preset tacotron2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
       --feature durations:phonemes=alignment,silences=cut,surplus=cut \
@@ -19,14 +24,13 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.alignment import average_by_duration
-from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.recipes.accepted import FASTSPEECH2, Settings, check_store
+from tts_prep.recipes.stores import dataset_of
 
 Level = Literal["phoneme_level", "frame_level"]
-_NEEDED = ("pitch", "energy", "durations")
 
 
 class FastSpeech2Dataset(DatasetMixin):
@@ -40,7 +44,7 @@ class FastSpeech2Dataset(DatasetMixin):
     the standard deviation is 1, as in scikit-learn's ``StandardScaler``.
 
     Args:
-        store: a store, or a selection of one.
+        store: a store, a selection of one, or a chain of several.
         batch_size: utterances per batch.
         sort: sort the utterances of a group of batches by text length, the longest first.
         drop_last: drop the utterances of a group that do not fill a batch.
@@ -58,7 +62,7 @@ class FastSpeech2Dataset(DatasetMixin):
 
     def __init__(
         self,
-        store: UtteranceDataset,
+        store: Any,
         batch_size: int = 16,
         sort: bool = False,
         drop_last: bool = False,
@@ -70,14 +74,9 @@ class FastSpeech2Dataset(DatasetMixin):
         statistics: Mapping[str, Sequence[float]] | None = None,
         settings: Settings = "preset",
     ) -> None:
-        check_store(FASTSPEECH2, store.metadata, store.path, settings=settings)
-        missing = [name for name in _NEEDED if name not in store.arrays]
-        if missing:
-            raise ConfigurationError(
-                f"{store.path}: the store has no {', '.join(missing)}; add durations with 'tts-prep add --alignments', "
-                "and others with 'tts-prep add --feature'"
-            )
-        self.store = store
+        self.store = dataset_of(store)
+        for one in stores_of(self.store):
+            check_store(FASTSPEECH2, one, settings=settings)
         self.batch_size, self.sort, self.drop_last = batch_size, sort, drop_last
         self._levels = {"pitch": pitch_feature, "energy": energy_feature}
         self._normalized = {"pitch": pitch_normalization, "energy": energy_normalization}
@@ -90,8 +89,12 @@ class FastSpeech2Dataset(DatasetMixin):
         return (self.store,)
 
     def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the store."""
-        return [self.store.metadata]
+        """Return the metadata of the stores."""
+        return stores_of(self.store)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        given = self._statistics and {name: list(map(float, values)) for name, values in self._statistics.items()}
+        return {"levels": self._levels, "normalized": self._normalized, "statistics": given}
 
     def _over(self, change: Callable[[Any], Any]) -> FastSpeech2Dataset:
         dataset = copy(self)
@@ -153,7 +156,7 @@ class FastSpeech2Dataset(DatasetMixin):
             kept = np.concatenate([without_outliers(of_utterance) for of_utterance in values])
             if not len(kept):
                 raise ConfigurationError(
-                    f"{self.store.path}: {name} cannot be normalized: in every utterance, the quartiles of its values "
+                    f"{self.store}: {name} cannot be normalized: in every utterance, the quartiles of its values "
                     f"are equal; pass {name}_normalization=False or statistics"
                 )
             mean, std = float(kept.mean()), float(kept.std()) if kept.min() < kept.max() else 1.0

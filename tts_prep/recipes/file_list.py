@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.paths import is_url, without_secret
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
-from tts_prep.recipes.accepted import Recipe, Settings, check_store
+from tts_prep.quantities import count_text
+from tts_prep.recipes.accepted import Lack, Recipe, Settings, check_store
+from tts_prep.recipes.stores import opened
 
 _MAX_BYTES: Final = 1 << 28
+
+Lacks: TypeAlias = "Callable[[UtteranceDataset], Iterable[Lack]]"
+
+
+def no_lacks(dataset: UtteranceDataset) -> Iterable[Lack]:  # noqa: ARG001
+    """Return nothing that a store lacks besides what its recipe says."""
+    return ()
+
+
+Missing = Literal["error", "leave_out"]
+"""What becomes of the lines of a file list whose utterances are not in the store."""
 
 
 class ListedUtterances(Sequence[Utterance]):
@@ -28,23 +42,33 @@ class ListedUtterances(Sequence[Utterance]):
 
     Args:
         paths: paths of recordings.
+        missing: ``"leave_out"`` leaves out lines whose utterances are not in the store, because they failed when it
+            was made or are of another corpus; ``"error"`` raises.
 
     Attributes:
         paths: the paths, as strings.
         places: the store and the row of each path.
+        kept: the position of each path among those given.
+        left_out: the paths that were left out.
 
     Raises:
-        ConfigurationError: there are no paths, or a store has no utterance of that name.
+        ConfigurationError: there are no paths, a folder is a URL, or a store has no utterance of some names; the
+            message says how many, and why.
         StoreError: a folder is not a store.
     """
 
-    def __init__(self, paths: Iterable[str | Path]) -> None:
-        self.paths = [str(path) for path in paths]
-        if not self.paths:
+    def __init__(self, paths: Iterable[str | Path], missing: Missing = "error") -> None:
+        if missing not in ("error", "leave_out"):
+            raise ConfigurationError(f"missing: expected 'error' or 'leave_out', found {missing!r}")
+        given = [str(path) for path in paths]
+        if not given:
             raise ConfigurationError("the file list is empty")
         stores: dict[PurePath, tuple[UtteranceDataset, dict[str, int]]] = {}
+        self.paths: list[str] = []
         self.places: list[tuple[UtteranceDataset, int]] = []
-        for path in map(PurePath, self.paths):
+        self.kept: list[int] = []
+        absent: dict[UtteranceDataset, list[PurePath]] = {}
+        for number, path in enumerate(map(PurePath, map(_local, given))):
             folder = path.parent
             if folder not in stores:
                 dataset = UtteranceDataset(folder)
@@ -52,8 +76,14 @@ class ListedUtterances(Sequence[Utterance]):
             dataset, rows = stores[folder]
             row = next((rows[uid] for uid in (path.stem, path.name) if uid in rows), None)
             if row is None:
-                raise ConfigurationError(f"{path}: the store has no utterance '{path.stem}'")
+                absent.setdefault(dataset, []).append(path)
+                continue
+            self.paths.append(given[number])
             self.places.append((dataset, row))
+            self.kept.append(number)
+        self.left_out = [str(path) for of_store in absent.values() for path in of_store]
+        if absent and (missing == "error" or not self.places):
+            raise ConfigurationError("; ".join(absence(dataset, names) for dataset, names in absent.items()))
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -71,21 +101,63 @@ class ListedUtterances(Sequence[Utterance]):
         rows = np.array([(numbers[id(dataset)], row) for dataset, row in self.places], np.int64)
         return json_sha256([list(stores.values()), digest(rows)])
 
-    def check(self, recipe: Recipe, given: Mapping[str, Any], settings: Settings, *, waveform: bool = True) -> None:
+    @property
+    def stores(self) -> list[UtteranceDataset]:
+        """The stores, each once, in the order of their first path."""
+        return list({id(dataset): dataset for dataset, _ in self.places}.values())
+
+    def check(self, recipe: Recipe, given: Mapping[str, Any], settings: Settings, *, lacks: Lacks = no_lacks) -> None:
         """Check that every store has what a recipe needs; see `check_store`.
 
         Args:
-            waveform: whether the recipe reads waveforms.
+            lacks: returns what a store lacks besides.
 
         Raises:
-            ConfigurationError: a store has other settings, or no waveforms.
+            ConfigurationError: a store has other settings, or lacks an array; or two have other ids.
         """
-        for dataset in {id(dataset): dataset for dataset, _ in self.places}.values():
-            check_store(recipe, dataset.metadata, dataset.path, given, settings)
-            if waveform and not dataset.has_waveform:
+        for dataset in self.stores:
+            check_store(recipe, dataset.metadata, given, settings, lacks=lacks(dataset))
+        first, *others = self.stores
+        for other in others if recipe.symbols is not None else ():
+            if other.symbols != first.symbols:
                 raise ConfigurationError(
-                    f"{dataset.path}: the store has no waveforms; prepare it with --waveform int16"
+                    f"{first.path} and {other.path} cannot be mixed: their vocabularies of {len(first.symbols)} and "
+                    f"{len(other.symbols)} symbols differ"
                 )
+
+
+def _local(path: str) -> str:
+    """Return a path that is none of a store behind a URL.
+
+    Raises:
+        ConfigurationError: it is.
+    """
+    if is_url(path):
+        folder = without_secret(path.rpartition("/")[0])
+        raise ConfigurationError(
+            f"{folder}: a file list needs the store in a folder; run: tts-prep fetch {folder} FOLDER, and put "
+            "FOLDER in place of the URL"
+        )
+    return path
+
+
+def absence(dataset: Any, paths: Sequence[PurePath]) -> str:
+    """Return how many utterances of a file list a store does not have, or those of a chain, and why."""
+    names = [path.stem for path in paths]
+    reasons = {failure.id: failure for store in opened(dataset) for failure in store.failures}
+    failed = [reasons[name] for name in names if name in reasons]
+    unknown = [name for name in names if name not in reasons]
+    parts = []
+    if failed:
+        first = one_line(f"'{failed[0].id}' ({failed[0].stage}: {failed[0].reason})", 300)
+        parts.append(f"{len(failed):,} failed when it was made, as failures.jsonl says, such as {first}")
+    if unknown:
+        parts.append(f"{len(unknown):,} {'is' if len(unknown) == 1 else 'are'} unknown to it, such as '{unknown[0]}'")
+    where = ", ".join(str(store.path) for store in opened(dataset))
+    return (
+        f"{where}: the store has no utterance for {count_text(len(names), 'line')} of the file list: "
+        f'{", ".join(parts)}; take the lines out, or pass missing="leave_out"'
+    )
 
 
 def read_list(path: str | Path) -> list[list[str]]:

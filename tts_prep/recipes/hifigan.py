@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
-from tts_prep.recipes.accepted import HIFI_GAN, Recipe, Settings, check_store
-from tts_prep.recipes.file_list import ListedUtterances, read_list, read_npy
+from tts_prep.recipes.accepted import HIFI_GAN, Recipe, Settings, as_read
+from tts_prep.recipes.file_list import ListedUtterances, Missing, no_lacks, read_list, read_npy
+from tts_prep.recipes.loss_mels import LossMels, find_loss, lack_of_loss
 from tts_prep.recipes.random_examples import RandomExamples
 
 _SHUFFLE_SEED = 1234
@@ -72,17 +73,20 @@ class HiFiGANDataset(RandomExamples):
         n_cache_reuse: ignored: no audio is decoded.
         device: ignored: tensors are in host memory.
         fmax_loss: ``fmax`` of `mel_loss`, Hz; None is half of the sample rate. If it is not the ``fmax`` of the store,
-            these mels are read from `loss_store`.
+            these mels are those of the store that ``--feature mel:preset=hifigan,fmax=…`` adds, or of `loss_store`.
         fine_tuning: read mels from `base_mels_path` instead of the store. The waveform has the level of the store, and
             HiFi-GAN's has that of the file, which a store made with ``peak = "none"`` keeps.
         base_mels_path: the folder of ``ID.npy`` files, [num_mels, n_frames] or [1, num_mels, n_frames].
-        loss_store: a store of the same recordings with ``fmax_loss``; defaults to the folder ``STORE-loss``.
+        loss_store: a store of the same recordings with ``fmax_loss``, or one for each store of the file list, in order;
+            defaults to the folder ``STORE-loss`` of each, if the store has no such mels itself.
         seed: the seed of the segments.
+        missing: ``"leave_out"`` leaves out files whose utterances are not in the store, and `utterances` names them.
         settings: ``"preset"`` requires a store with all settings of the preset ``hifigan``, or with `fine_tuning` of
             ``hifigan-unscaled``, but for those given above; ``"any"`` accepts every store.
 
     Raises:
-        ConfigurationError: the store has other settings or no waveforms, or the mels of the loss are missing.
+        ConfigurationError: the store has other settings or no waveforms, the mels of the loss are missing or of other
+            recordings, or the store has no utterance for a file.
     """
 
     _recipe: ClassVar[Recipe] = HIFI_GAN
@@ -106,14 +110,20 @@ class HiFiGANDataset(RandomExamples):
         fine_tuning: bool = False,
         base_mels_path: str | None = None,
         *,
-        loss_store: str | Path | None = None,
+        loss_store: str | Path | Sequence[str | Path] | None = None,
         seed: int = 0,
         settings: Settings = "preset",
+        missing: Missing = "error",
     ) -> None:
-        self.audio_files = list(training_files)
+        if hop_size < 1 or segment_size < 1:
+            raise ConfigurationError(
+                f"segment_size, hop_size: expected integers >= 1, found {segment_size} and {hop_size}"
+            )
+        files = list(training_files)
         if shuffle:
-            random.Random(_SHUFFLE_SEED).shuffle(self.audio_files)
-        self.utterances = ListedUtterances(self.audio_files)
+            random.Random(_SHUFFLE_SEED).shuffle(files)
+        self.utterances = ListedUtterances(files, missing)
+        self.audio_files = self.utterances.paths
         given: dict[str, Any] = {
             "sample_rate": sampling_rate,
             "n_fft": n_fft,
@@ -124,11 +134,23 @@ class HiFiGANDataset(RandomExamples):
             "fmax": fmax or sampling_rate / 2,
             **({"peak": None} if fine_tuning else {}),
         }
-        self.utterances.check(self._recipe, given, settings)
-        if hop_size < 1 or segment_size < 1:
-            raise ConfigurationError(
-                f"segment_size, hop_size: expected integers >= 1, found {segment_size} and {hop_size}"
-            )
+        of_loss = {**given, "fmax": fmax_loss or sampling_rate / 2}
+        recipe = self._recipe
+        losses = {
+            store: find_loss(recipe, store, of_loss, settings, path)
+            for store, path in zip(self.utterances.stores, self._loss_paths(loss_store), strict=True)
+        }
+        # A store whose own mels are to be those of the loss lacks nothing else once it has them.
+        own = settings == "preset" and of_loss == given
+        self.utterances.check(
+            recipe,
+            given,
+            settings,
+            lacks=no_lacks if own else lambda store: lack_of_loss(recipe, store, of_loss, losses[store]),
+        )
+        self._losses = [losses[store] or LossMels() for store, _ in self.utterances.places]
+        for (store, row), mels in zip(self.utterances.places, self._losses, strict=True):
+            mels.check(row, store.id[row])
         self.frames = math.ceil(segment_size / hop_size)
         self.segment_size = segment_size
         self.hop_size = hop_size
@@ -142,30 +164,17 @@ class HiFiGANDataset(RandomExamples):
             raise ConfigurationError(
                 f"segment_size: expected a multiple of hop_size = {hop_size}, found {segment_size}"
             )
-        self._loss = self._find_loss({**given, "fmax": fmax_loss or sampling_rate / 2}, loss_store, settings)
+        self._of_loss = of_loss["fmax"]
 
-    def _find_loss(
-        self, given: Mapping[str, Any], loss_store: str | Path | None, settings: Settings
-    ) -> UtteranceDataset | None:
-        store, fmax = self.utterances.places[0][0], given["fmax"]
-        of_store = store.metadata.audio_settings.get("fmax", fmax)
-        if of_store == fmax and loss_store is None:
-            return None
-        path = Path(loss_store) if loss_store is not None else store.path.with_name(store.path.name + "-loss")
-        if not path.exists() and loss_store is not None:
-            raise ConfigurationError(f"loss_store: {path}: no such folder; expected a store of the same recordings")
-        if not path.exists():
-            raise ConfigurationError(
-                f"fmax_loss: the store's mels end at {of_store:g} Hz, the loss needs "
-                f"{fmax:g}; make a store of the same recordings with that fmax as {path}, or pass loss_store"
-            )
-        loss = UtteranceDataset(path)
-        check_store(self._recipe, loss.metadata, loss.path, given, settings)
-        rows = {uid: row for row, uid in enumerate(loss.id)}
-        missing = [uid for uid in (dataset.id[row] for dataset, row in self.utterances.places) if uid not in rows]
-        if missing:
-            raise ConfigurationError(f"{path}: the utterance '{missing[0]}' and {len(missing) - 1:,} more are missing")
-        return loss.select([rows[dataset.id[row]] for dataset, row in self.utterances.places])
+    def _loss_paths(self, given: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path | None]:
+        """Return the path of the loss store of each store, None for those that have none of their own."""
+        n = len(self.utterances.stores)
+        if given is None:
+            return [None] * n
+        paths = [given] if isinstance(given, str | Path) else list(given)
+        if len(paths) != n:
+            raise ConfigurationError(f"loss_store: expected one for each of {n} stores, found {len(paths)}")
+        return paths
 
     def __len__(self) -> int:
         return len(self.audio_files)
@@ -173,12 +182,18 @@ class HiFiGANDataset(RandomExamples):
     def _bases(self) -> Sequence[Any]:
         return (self.utterances,)
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers and vocabularies."""
+        return as_read((store.metadata for store in self.utterances.stores), ids=False)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        names = ("segment_size", "hop_size", "split", "fine_tuning")
+        return {name: getattr(self, name) for name in names} | {"seed": self._draws.seed, "fmax_loss": self._of_loss}
+
     def _example(self, i: int, epoch: int | None) -> tuple[Any, ...]:
         utterance = self.utterances[i]
         mel = self._base_mel(utterance) if self.fine_tuning else utterance.mel
-        mel_loss = mel if self._loss is None else self._loss[i].mel
-        if self._loss is None and self.fine_tuning:
-            mel_loss = utterance.mel
+        mel_loss = self._losses[i](utterance)
         assert utterance.waveform is not None
         if not self.split:
             audio = self._audio(utterance, slice(None))

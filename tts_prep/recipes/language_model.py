@@ -13,9 +13,14 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.agreement import check_array_agreement
+from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.recipes.accepted import as_read
 from tts_prep.recipes.random_examples import RandomExamples
+from tts_prep.recipes.stores import dataset_of, having
 
 _PROMPT, _CUT = range(2)
 
@@ -74,7 +79,7 @@ class PromptedTokens(RandomExamples):
         >>> loader = DataLoader(dataset, batch_sampler=batches, collate_fn=TokenCollate(0))  # doctest: +SKIP
 
     Args:
-        store: a store, or a selection of one.
+        store: a store, a selection of one, or a chain of several.
         tokens: the name of the array of tokens, with the axis ``own``.
         max_prompt: the maximum number of tokens of a prompt, of which a random part is taken; without a text then,
             because it is not known which part of the text it is. None takes the whole utterance.
@@ -84,24 +89,26 @@ class PromptedTokens(RandomExamples):
         ConfigurationError: the store has no such array of integers.
     """
 
-    def __init__(
-        self, store: UtteranceDataset | str, tokens: str = "tokens", max_prompt: int | None = None, seed: int = 0
-    ) -> None:
-        dataset = store if isinstance(store, UtteranceDataset) else UtteranceDataset(store)
-        spec = dataset.arrays.get(tokens)
-        if spec is None or spec.axis != "own" or spec.numpy_dtype.kind not in "iu":
-            raise ConfigurationError(
-                f"{dataset.path}: tokens: expected an array of integers with the axis 'own', found "
-                f"{tokens!r}{f' of {spec.dtype} by {spec.axis}' if spec else ''}"
-            )
+    def __init__(self, store: Any, tokens: str = "tokens", max_prompt: int | None = None, seed: int = 0) -> None:
+        dataset = dataset_of(store)
+        specs = []
+        for one in stores_of(dataset):
+            spec = one.arrays.get(tokens)
+            if spec is None or spec.axis != "own" or spec.numpy_dtype.kind not in "iu":
+                raise ConfigurationError(
+                    f"{one.path}: tokens: expected an array of integers with the axis 'own', found "
+                    f"{tokens!r}{f' of {spec.dtype} by {spec.axis}' if spec else ''}"
+                )
+            specs.append(spec)
+        check_array_agreement(tokens, specs, [str(one.path) for one in stores_of(dataset)])
         if max_prompt is not None and max_prompt < 1:
             raise ConfigurationError(f"max_prompt: expected an integer >= 1, found {max_prompt}")
-        self.utterances = dataset.having(tokens)
+        self.utterances = having(dataset, tokens)
         self._name, self._max_prompt = tokens, max_prompt
         self._draws = EpochDraws(check_seed(seed))
-        codes = self.utterances.columns.speaker.checked_codes()
+        codes = self.utterances.column("speaker").checked_codes()
         order = np.argsort(codes, kind="stable")
-        firsts = np.searchsorted(codes[order], np.arange(len(self.utterances.speakers) + 1))
+        firsts = np.searchsorted(codes[order], np.arange(int(codes.max(initial=-1)) + 2))
         # Of each row: the first row of its speaker in the order by speaker, their number, and its own place.
         self._order, self._first = order, firsts[codes]
         self._count = firsts[codes + 1] - self._first
@@ -121,8 +128,7 @@ class PromptedTokens(RandomExamples):
         Args:
             text, tokens: the weights of texts and of tokens, by which lengths are multiplied, and rounded up.
         """
-        columns = self.utterances.columns
-        texts, sizes = np.asarray(columns["n_phonemes"]), np.asarray(columns[f"n_{self._name}"])
+        texts, sizes = (np.asarray(self.utterances.column(name)) for name in ("n_phonemes", f"n_{self._name}"))
         is_cut = np.zeros(len(sizes), np.bool_) if self._max_prompt is None else sizes > self._max_prompt
         prompt_texts, prompts = np.where(is_cut, 0, texts), np.where(is_cut, self._max_prompt or 0, sizes)
         parts = (text * texts, tokens * sizes, text * self._of_others(prompt_texts), tokens * self._of_others(prompts))
@@ -130,7 +136,7 @@ class PromptedTokens(RandomExamples):
 
     def _of_others(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the largest value of the other utterances of each one's speaker, [n]; 0 without any."""
-        codes = self.utterances.columns.speaker.checked_codes()
+        codes = self.utterances.column("speaker").checked_codes()
         ascending = np.lexsort((values, codes))
         last = self._first + self._count - 1
         largest, second = ascending[last], ascending[np.maximum(last - 1, 0)]
@@ -142,7 +148,7 @@ class PromptedTokens(RandomExamples):
         text, tokens = self._arrays(i)
         others = int(self._count[i]) - 1
         if not others:
-            return TokenExample(self.utterances.columns.id[i], text, tokens, "", text[:0], tokens[:0])
+            return TokenExample(self._ids[i], text, tokens, "", text[:0], tokens[:0])
         place = int(words[_PROMPT]) % others
         # The places before its own, and those after it.
         place += place >= self._place[i]
@@ -151,17 +157,26 @@ class PromptedTokens(RandomExamples):
         if self._max_prompt is not None and len(prompt) > self._max_prompt:
             start = int(words[_CUT]) % (len(prompt) - self._max_prompt + 1)
             prompt_text, prompt = prompt_text[:0], prompt[start : start + self._max_prompt]
-        ids = self.utterances.columns.id
+        ids = self._ids
         return TokenExample(ids[i], text, tokens, ids[other], prompt_text, prompt)
 
     def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        one = self.utterances[i : i + 1]
+        one = self.utterances.__getitems__([i])
         return one.views("phonemes")[0].astype(np.int64), one.views(self._name)[0].astype(np.int64)
 
     @cached_property
-    def fingerprint(self) -> str:
-        """A string that identifies the dataset in a loader's state."""
-        return f"{self.utterances.fingerprint} {self._name} {self._max_prompt} {self._draws.seed}"
+    def _ids(self) -> Any:
+        return self.utterances.column("id")
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers."""
+        return as_read(stores_of(self.utterances), ids=True)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        return {"tokens": self._name, "max_prompt": self._max_prompt, "seed": self._draws.seed}
 
 
 class TokenCollate:

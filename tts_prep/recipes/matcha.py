@@ -8,19 +8,24 @@ In its ``data/text_mel_datamodule.py`` or your own module, import `TextMelDatase
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.blanks import with_blanks
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.recipes.accepted import MATCHA, Settings
-from tts_prep.recipes.file_list import ListedUtterances, read_npy, read_numbered_list
+from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.quantities import count_text
+from tts_prep.recipes.accepted import MATCHA, Lack, Settings, as_read
+from tts_prep.recipes.file_list import ListedUtterances, Missing, read_npy, read_numbered_list
 from tts_prep.recipes.vits import ids_without_blanks
 
 _MULTIPLE = 4
@@ -49,13 +54,14 @@ class TextMelDataset(DatasetMixin):
             of the store is reverted first.
         seed: the seed of the order, which is shuffled once; None shuffles differently every time, as in Matcha-TTS.
         load_durations: read durations from ``durations/ID.npy`` beside the store, as Matcha-TTS does beside the folder
-            of recordings.
+            of recordings; without such a folder, the durations are those of the store, see `at_least_one_frame`.
         settings: ``"preset"`` requires a store with all settings of the preset ``matcha``, but for those given above
             and its mean and standard deviation, and with the symbols of Matcha-TTS; ``"any"`` accepts every store.
+        missing: ``"leave_out"`` leaves out lines whose utterances are not in the store, and `utterances` names them.
 
     Raises:
         ConfigurationError: the list cannot be read, a speaker is not a number, the store has other settings, or
-            durations are missing or differ in number from symbols.
+            durations are missing or differ in number from symbols, or an utterance has fewer frames than symbols.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class TextMelDataset(DatasetMixin):
         load_durations: bool = False,
         *,
         settings: Settings = "preset",
+        missing: Missing = "error",
     ) -> None:
         numbered = read_numbered_list(filelist_path)
         n_fields = 3 if n_spks > 1 else 2
@@ -86,12 +93,12 @@ class TextMelDataset(DatasetMixin):
                 raise ConfigurationError(f"{filelist_path}:{number}: expected a speaker number, found {line[1]!r}")
         lines = [line for _, line in numbered]
         random.Random(seed).shuffle(lines)
-        self.filepaths_and_text = lines
         self.n_spks = n_spks
         self.add_blank = add_blank
         self.load_durations = load_durations
         self.data_parameters = dict(data_parameters or {"mel_mean": 0, "mel_std": 1})
-        self.utterances = ListedUtterances(line[0] for line in lines)
+        self.utterances = ListedUtterances((line[0] for line in lines), missing)
+        self.filepaths_and_text = [lines[position] for position in self.utterances.kept]
         given = {
             "sample_rate": sample_rate,
             "n_fft": n_fft,
@@ -101,13 +108,33 @@ class TextMelDataset(DatasetMixin):
             "fmin": f_min,
             "fmax": f_max,
         }
-        self.utterances.check(MATCHA, given, settings, waveform=False)
+        self.utterances.check(MATCHA, given, settings, lacks=self._lacks)
+        if load_durations:
+            self._check_frames()
 
     def __len__(self) -> int:
         return len(self.filepaths_and_text)
 
     def _bases(self) -> Sequence[Any]:
         return (self.utterances,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers, whose numbers are those of the list."""
+        return as_read((store.metadata for store in self.utterances.stores), ids=True)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        speakers = [line[1] for line in self.filepaths_and_text] if self.n_spks > 1 else []
+        return {
+            "add_blank": self.add_blank,
+            "data_parameters": {name: float(value) for name, value in self.data_parameters.items()},
+            "load_durations": self.load_durations,
+            "speakers": speakers,
+        }
+
+    def _lacks(self, store: UtteranceDataset) -> Iterator[Lack]:
+        if self.load_durations and "durations" not in store.arrays and not _folder(store.path).is_dir():
+            phrase = f"it has no durations, and there is no folder {_folder(store.path)}"
+            yield Lack(phrase, ("--feature durations",), added=True)
 
     def get_example(self, i: int) -> dict[str, Any]:
         """Return the example at a position."""
@@ -128,11 +155,14 @@ class TextMelDataset(DatasetMixin):
             "spk": int(line[1]) if self.n_spks > 1 else None,
             "filepath": line[0],
             "x_text": utterance.phoneme_text,
-            "durations": self._durations(Path(line[0]), len(ids)) if self.load_durations else None,
+            "durations": self._durations(Path(line[0]), utterance, len(ids)) if self.load_durations else None,
         }
 
-    def _durations(self, path: Path, n: int) -> Any:
-        place = path.parent.parent / "durations" / f"{path.stem}.npy"
+    def _durations(self, path: Path, utterance: Utterance, n: int) -> Any:
+        folder = _folder(path.parent)
+        if "durations" in utterance.arrays and not folder.is_dir():
+            return to_tensors(at_least_one_frame(self._own_durations(utterance)))
+        place = folder / f"{path.stem}.npy"
         durations = read_npy(place, "durations")
         if durations.dtype.kind not in "iuf":
             raise ConfigurationError(f"{place}: expected numbers as durations, found the type {durations.dtype}")
@@ -140,6 +170,59 @@ class TextMelDataset(DatasetMixin):
         if durations.shape != (n,):
             raise ConfigurationError(f"{place}: expected {n} durations, found the shape {list(durations.shape)}")
         return to_tensors(durations)
+
+    def _own_durations(self, utterance: Utterance) -> npt.NDArray[np.int64]:
+        """Return the durations of the symbols of an example; those of a blank that it lacks go to its neighbour."""
+        own = np.asarray(utterance.arrays["durations"], np.int64)
+        blanks = utterance.store.blanks
+        if blanks is not None and not self.add_blank:
+            first = own[:1] if blanks == "around" else own[:0]
+            own = own[len(first) :]
+            own = own[::2] + np.resize(np.append(own[1::2], 0), len(own[::2]))
+            own[:1] += first
+        if self.add_blank and blanks != "around":
+            own = np.pad(own, 1) if blanks == "between" else with_blanks(own, 0, "around")
+        return own
+
+    def _check_frames(self) -> None:
+        """Check that there is a frame for every symbol.
+
+        Raises:
+            ConfigurationError: utterances have more symbols than frames.
+        """
+        short = []
+        for path, (store, row) in zip(self.utterances.paths, self.utterances.places, strict=True):
+            n, blanks = int(store.n_phonemes[row]), store.metadata.blanks
+            plain = n if blanks is None else (n + (blanks == "between")) // 2
+            if (2 * plain + 1 if self.add_blank else plain) > int(store.n_frames[row]) and "durations" in store.arrays:
+                short.append(path)
+        if short:
+            raise ConfigurationError(
+                f"load_durations: {count_text(len(short), 'utterance')} with more symbols than frames, such as "
+                f"{short[0]}; take the lines out{', or set add_blank to False' if self.add_blank else ''}"
+            )
+
+
+def _folder(store: Path) -> Path:
+    """Return the folder of durations beside a store."""
+    return store.parent / "durations"
+
+
+def at_least_one_frame(durations: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return durations of at least one frame, as the monotonic alignment search of Matcha-TTS gives them.
+
+    In a store, blanks, stress and length marks have no frames of their own. Matcha-TTS learns the logarithm of a
+    duration and rounds up, so that a symbol of 0 frames would get one at inference that it did not have in training.
+    The ends of symbols are moved back by as few frames as possible, and those at the end forward.
+
+    Args:
+        durations: [n] frames, n at most their sum.
+    """
+    n, n_frames = len(durations), int(durations.sum())
+    numbers = np.arange(1, n + 1)
+    ends = np.maximum.accumulate((np.cumsum(durations) - numbers).clip(0)) + numbers
+    ends = np.minimum(ends, n_frames - n + numbers)
+    return np.diff(ends, prepend=0)
 
 
 class TextMelBatchCollate:

@@ -7,9 +7,9 @@ for an unchanged Piper instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
-from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
+from tts_prep.recipes.stores import dataset_of
 from tts_prep.recipes.vits import spectrogram_of
 
 
@@ -61,8 +62,8 @@ class PiperDataset(DatasetMixin):
     text by itself, with ``^`` and ``$``; here, they are at the ends of the text.
 
     Args:
-        store: a store, or a selection of one, built with ``--preset piper --symbols piper --blanks between`` and
-            waveforms.
+        store: a store, a selection of one, or a chain of several, built with ``--preset piper --symbols piper
+            --blanks between`` and waveforms.
         sample_rate: Hz.
         filter_length, hop_length, win_length: samples.
         settings: ``"preset"`` requires a store with the waveforms of the preset ``piper`` and with Piper's ids;
@@ -70,7 +71,7 @@ class PiperDataset(DatasetMixin):
 
     Attributes:
         speaker_id_map: speaker → id, as Piper's configuration of a voice has it. The id is the index into the speakers
-            of the store, so that selections for training and validation number them alike.
+            of the store, or of the chain, so that selections for training and validation number them alike.
 
     Raises:
         ConfigurationError: the store has other settings, or no waveforms.
@@ -78,7 +79,7 @@ class PiperDataset(DatasetMixin):
 
     def __init__(
         self,
-        store: UtteranceDataset | str | Path,
+        store: Any,
         sample_rate: int = 22_050,
         filter_length: int = 1024,
         hop_length: int = 256,
@@ -86,13 +87,16 @@ class PiperDataset(DatasetMixin):
         *,
         settings: Settings = "preset",
     ) -> None:
-        self.store = store if isinstance(store, UtteranceDataset) else UtteranceDataset(store)
+        self.store = dataset_of(store)
         given = {"sample_rate": sample_rate, "fmax": sample_rate / 2}
-        check_store(PIPER, self.store.metadata, self.store.path, given, settings)
-        if not self.store.has_waveform:
-            raise ConfigurationError(f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16")
+        for one in stores_of(self.store):
+            check_store(PIPER, one, given, settings)
         self._sizes = filter_length, hop_length, win_length
-        self.speaker_id_map = {name: code for code, name in enumerate(self.store.speakers)}
+
+    @property
+    def speaker_id_map(self) -> dict[str, int]:
+        """Speaker → id."""
+        return {name: code for code, name in enumerate(self.store.speakers)}
 
     def __len__(self) -> int:
         return len(self.store)
@@ -100,15 +104,26 @@ class PiperDataset(DatasetMixin):
     def _bases(self) -> Sequence[Any]:
         return (self.store,)
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores."""
+        return stores_of(self.store)
+
+    def _over(self, change: Callable[[Any], Any]) -> PiperDataset:
+        dataset = copy(self)
+        dataset.store = change(self.store)
+        return dataset
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        return {"sizes": list(self._sizes)}
+
     def get_example(self, i: int) -> PiperUtterance:
         """Return the example at a position."""
         utterance = self.store[i]
-        speaker = np.array([self.speaker_id_map[utterance.speaker]], np.int64)
         return PiperUtterance(
             to_tensors(utterance.phonemes.astype(np.int64)),
-            to_tensors(spectrogram_of(self.store, i, *self._sizes)),
+            to_tensors(spectrogram_of(utterance, *self._sizes)),
             to_tensors(utterance.audio),
-            to_tensors(speaker) if len(self.speaker_id_map) > 1 else None,
+            to_tensors(np.array([utterance.speaker_code], np.int64)) if len(utterance.store.speakers) > 1 else None,
             utterance.text,
         )
 

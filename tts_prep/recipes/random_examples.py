@@ -22,7 +22,7 @@ class RandomExamples(DatasetMixin):
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of positions that carry none, as those of other samplers than tts-prep's do not."""
-        self._draws.epoch = epoch
+        self._draws.set_epoch(epoch)
 
     def get_example(self, i: int) -> Any:
         """Return the example at a position."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -11,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, one_line
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
+from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws, check_seed
-from tts_prep.recipes.accepted import STYLETTS2, Settings, check_store
-from tts_prep.recipes.file_list import read_lines
+from tts_prep.loader.randomness import EpochDraws, check_seed, digest
+from tts_prep.recipes.accepted import STYLETTS2, Lack, Settings, as_read, check_store
+from tts_prep.recipes.file_list import Missing, absence, read_lines
 from tts_prep.recipes.random_examples import RandomExamples
+from tts_prep.recipes.stores import dataset_of, ood_texts
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192
@@ -39,7 +42,7 @@ class FilePathDataset(RandomExamples):
         data_list: lines ``wav|phonemes|speaker``; the speaker is optional and defaults to 0. The file name without
             extension is the id in the store. If the phoneme field is empty, the phonemes of the store are used. None
             uses all utterances of the store.
-        root_path: the store.
+        root_path: the store, or a chain of several.
         OOD_data: out-of-domain texts: a text file, a list of texts, or a list of arrays of ids. If the first field of
             the file's first line names a .wav file, the text is field 1 of every line, else field 0. None uses the
             texts of the store, and so does the default if the file does not exist.
@@ -51,6 +54,7 @@ class FilePathDataset(RandomExamples):
         data_augmentation: ignored, as in StyleTTS2, which does not augment.
         settings: ``"preset"`` requires a store with all settings of the preset ``styletts2`` and its symbols; ``"any"``
             accepts every store.
+        missing: ``"leave_out"`` leaves out lines whose utterances are not in the store, and `left_out` has them.
 
     Raises:
         ConfigurationError: a line is malformed, names an utterance that is not in the store, or has a symbol that is
@@ -70,30 +74,35 @@ class FilePathDataset(RandomExamples):
         sr: int = 24_000,
         data_augmentation: bool = False,
         settings: Settings = "preset",
+        missing: Missing = "error",
     ) -> None:
         del data_augmentation
-        self.store = root_path if isinstance(root_path, UtteranceDataset) else UtteranceDataset(root_path)
-        check_store(STYLETTS2, self.store.metadata, self.store.path, settings=settings)
+        self.store = dataset_of(root_path)
+        self._own_texts = [] if _is_given(OOD_data) else [text.phonemes for text in ood_texts(self.store)]
+        lacks = []
+        if not _is_given(OOD_data) and not self._own_texts:
+            lacks.append(Lack("it has no out-of-domain texts", ("--ood-texts FILE",)))
+        for one in stores_of(self.store):
+            check_store(STYLETTS2, one, settings=settings, lacks=lacks, without=() if waveform else ("waveform",))
         self.validation = validation
         self.waveform = waveform
         self.sr = sr
         self._draws = EpochDraws(check_seed(seed))
-        if waveform and not self.store.has_waveform:
-            raise ConfigurationError(
-                f"{self.store.path}: the store has no waveforms; prepare it with --waveform int16, or "
-                "pass dataset_config={'waveform': False} to get None instead"
-            )
-        self._code = {symbol: code for code, symbol in enumerate(self.store.symbols)}
-        self._read_list(data_list)
+        self._symbols, self._pad = stores_of(self.store)[0].symbols, stores_of(self.store)[0].pad_id
+        self._code = {symbol: code for code, symbol in enumerate(self._symbols)}
+        self._listed = data_list is not None
+        self._read_list(data_list, missing)
         self.ptexts = self._read_texts(OOD_data, min_length)
 
-    def _read_list(self, data_list: Iterable[str] | None) -> None:
+    def _read_list(self, data_list: Iterable[str] | None, missing: Missing) -> None:
         self.data_list: list[tuple[str, str, str]] = []
         rows: list[int] = []
+        ids = list(self.store.id)
         if data_list is None:
-            self.data_list += [(uid, "", name) for uid, name in zip(self.store.id, self.store.speaker, strict=True)]
+            self.data_list += [(uid, "", name) for uid, name in zip(ids, self.store.speaker, strict=True)]
             rows += range(len(self.store))
-        row_of = {uid: row for row, uid in enumerate(self.store.id)}
+        row_of = {uid: row for row, uid in enumerate(ids)}
+        absent: list[PurePath] = []
         for number, line in enumerate(data_list or (), 1):
             if not line.strip():
                 continue
@@ -106,10 +115,19 @@ class FilePathDataset(RandomExamples):
             name = PurePath(path)
             row = next((row_of[uid] for uid in (path, name.name, name.stem) if uid in row_of), None)
             if row is None:
-                raise ConfigurationError(f"file list, line {number}: '{path}' is not in {self.store.path}")
+                absent.append(name)
+                continue
             self.data_list.append((path, text, speaker.strip()))
             rows.append(row)
-        self.utterances = self.store.select(rows)
+        if self._listed and len(row_of) < len(ids):
+            raise ConfigurationError(
+                f"root_path: {len(ids) - len(row_of):,} ids are in several stores of the chain, so that a file list "
+                "does not say which of them is meant; pass None instead of the list"
+            )
+        if absent and (missing == "error" or not rows):
+            raise ConfigurationError(absence(self.store, absent))
+        self.left_out = [str(path) for path in absent]
+        self.utterances = self.store[rows]
         if not self.data_list:
             raise ConfigurationError("the file list is empty")
         speakers = sorted({speaker for _, _, speaker in self.data_list})
@@ -124,12 +142,9 @@ class FilePathDataset(RandomExamples):
     def _read_texts(self, source: Any, min_length: int) -> list[npt.NDArray[np.int64]]:
         where = "out-of-domain texts"
         texts: Sequence[Any] = source
-        stored = self.store.ood_texts
-        if source is None or (source == OOD_FILE and stored is not None and not Path(source).exists()):
-            where = f"{self.store.path}: out-of-domain texts"
-            if stored is None:
-                raise ConfigurationError(f"{where}: the store has none; prepare it with --ood-texts, or pass OOD_data")
-            texts = [text.phonemes for text in stored]
+        if self._own_texts:
+            where = "out-of-domain texts of the store"
+            texts = self._own_texts
         elif isinstance(source, str | Path):
             lines = read_lines(source, where)
             field = 1 if lines and ".wav" in lines[0].split("|")[0] else 0
@@ -157,18 +172,18 @@ class FilePathDataset(RandomExamples):
         """
         unknown = sorted({symbol for symbol in text if symbol not in self._code})
         if unknown:
-            raise ConfigurationError(f"{where}: {unknown} are not in the vocabulary of {self.store.path}")
+            raise ConfigurationError(f"{where}: {unknown} are not in the vocabulary of {self.store}")
         return self._framed(np.array([self._code[symbol] for symbol in text], np.int64))
 
     def _framed_ids(self, text: Any, where: str) -> npt.NDArray[np.int64]:
         """Return ids that are given, with the pad id at both ends."""
-        ids, n = np.asarray(text), len(self.store.symbols)
+        ids, n = np.asarray(text), len(self._symbols)
         if ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= n)):
             raise ConfigurationError(f"{where}: expected ids, integers from 0 to {n - 1}, found {one_line(str(text))}")
         return self._framed(ids)
 
     def _framed(self, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        pad = self.store.pad_id
+        pad = self._pad
         inner = ids[1:-1] if len(ids) > 1 and ids[0] == ids[-1] == pad else ids
         return np.concatenate([[pad], inner, [pad]]).astype(np.int64)
 
@@ -187,16 +202,36 @@ class FilePathDataset(RandomExamples):
             start = int(words[_CROP]) % (len(ref_mel) - MAX_MEL_LENGTH + 1)
             ref_mel = ref_mel[start : start + MAX_MEL_LENGTH]
         ref_text = self.ptexts[int(words[_TEXT]) % len(self.ptexts)]
-        label = self._label[speaker]
+        label = self._label[speaker] if self._listed else utterance.speaker_code
         return label, mel, ids, ref_text, np.transpose(ref_mel), label, path, self._wave(utterance)
 
     def _wave(self, utterance: Utterance) -> npt.NDArray[np.float32] | None:
         return utterance.audio if self.waveform else None
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A string that identifies the dataset in a loader's state."""
-        return f"{self.utterances.fingerprint} {self._draws.seed}"
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores; without speakers if these are those of a list."""
+        return as_read(stores_of(self.store), ids=True) if self._listed else stores_of(self.store)
+
+    def _over(self, change: Callable[[Any], Any]) -> FilePathDataset:
+        dataset = copy(self)
+        dataset.store, dataset.utterances = change(self.store), change(self.utterances)
+        return dataset
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        return {
+            "seed": self._draws.seed,
+            "lines": json_sha256([[text, speaker] for _, text, speaker in self.data_list]),
+            "ood_texts": json_sha256([digest(text) for text in self.ptexts]),
+            "waveform": self.waveform,
+        }
+
+
+def _is_given(source: Any) -> bool:
+    """Return whether out-of-domain texts are given, other than StyleTTS2's default file, which may not be there."""
+    return source is not None and not (isinstance(source, str) and source == OOD_FILE and not Path(source).exists())
 
 
 class Collater:

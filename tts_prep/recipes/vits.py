@@ -21,13 +21,13 @@ from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.composition import DatasetMixin
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
-from tts_prep.recipes.accepted import VITS, Settings
-from tts_prep.recipes.file_list import ListedUtterances, read_numbered_list
+from tts_prep.recipes.accepted import VITS, Settings, as_read
+from tts_prep.recipes.file_list import ListedUtterances, Missing, read_numbered_list
 
 _SHUFFLE_SEED = 1234
 _WAV_HEADER = 44
@@ -69,9 +69,9 @@ def linear_spectrogram(audio: Float32Array, n_fft: int, hop_length: int, win_len
     return np.ascontiguousarray(np.sqrt(power + _POWER_OFFSET).T, np.float32)
 
 
-def spectrogram_of(dataset: UtteranceDataset, row: int, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
+def spectrogram_of(utterance: Utterance, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
     """Return the spectrogram of the store if it is equal to that of VITS, else compute it; see `linear_spectrogram`."""
-    stored = dataset.arrays.get("spectrogram")
+    stored = utterance.arrays.specs.get("spectrogram")
     needed = {
         "framing": "hifigan",
         "pad_mode": "reflect",
@@ -82,11 +82,11 @@ def spectrogram_of(dataset: UtteranceDataset, row: int, n_fft: int, hop_length: 
         "win_length": win_length,
         "hop_length": hop_length,
     }
-    found = dataset.metadata.audio_settings
+    found = utterance.store.audio_settings
     same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
     if same and all(found.get(name, value) == value for name, value in needed.items()):
-        return np.array(dataset[row].arrays["spectrogram"].T, np.float32, order="C")
-    return linear_spectrogram(dataset[row].audio, n_fft, hop_length, win_length)
+        return np.array(utterance.arrays["spectrogram"].T, np.float32, order="C")
+    return linear_spectrogram(utterance.audio, n_fft, hop_length, win_length)
 
 
 class _Loader(DatasetMixin):
@@ -96,10 +96,11 @@ class _Loader(DatasetMixin):
         path: the path of the file list.
         n_fields: the number of fields of a line.
         hparams: VITS' ``hps.data``.
-        settings: see `TextAudioLoader`.
+        settings: see `TextAudioLoader`, as for the other argument.
+        missing: what becomes of lines whose utterances are not in the store.
     """
 
-    def __init__(self, path: str | Path, n_fields: int, hparams: Any, settings: Settings) -> None:
+    def __init__(self, path: str | Path, n_fields: int, hparams: Any, settings: Settings, missing: Missing) -> None:
         numbered = read_numbered_list(path)
         for number, line in numbered:
             if len(line) != n_fields:
@@ -113,7 +114,9 @@ class _Loader(DatasetMixin):
             raise ConfigurationError(
                 f"{path}: no text has from {shortest} to {longest} characters; change min_text_len or max_text_len"
             )
-        self.utterances = ListedUtterances(line[0] for line in self.lines)
+        self.utterances = ListedUtterances((line[0] for line in self.lines), missing)
+        self.lines = [self.lines[position] for position in self.utterances.kept]
+        self.left_out += self.utterances.left_out
         self.utterances.check(VITS, {"sample_rate": hparams.sampling_rate, "fmax": hparams.sampling_rate / 2}, settings)
         self.add_blank = hparams.add_blank
         self.filter_length, self.hop_length = hparams.filter_length, hparams.hop_length
@@ -128,12 +131,21 @@ class _Loader(DatasetMixin):
     def _bases(self) -> Sequence[Any]:
         return (self.utterances,)
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers, whose numbers are those of the list."""
+        return as_read((store.metadata for store in self.utterances.stores), ids=True)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        names = ("add_blank", "filter_length", "hop_length", "win_length")
+        speakers = [line[1] for line in self.lines if len(line) > 2]
+        return {name: getattr(self, name) for name in names} | {"speakers": speakers}
+
     def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], Float32Array, Float32Array]:
         """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance).astype(np.int64)
         ids = with_blanks(plain, 0, "around") if self.add_blank else plain
-        spectrogram = spectrogram_of(*self.utterances.places[i], self.filter_length, self.hop_length, self.win_length)
+        spectrogram = spectrogram_of(utterance, self.filter_length, self.hop_length, self.win_length)
         return ids, spectrogram, utterance.audio[np.newaxis]
 
 
@@ -150,6 +162,7 @@ class TextAudioLoader(_Loader):
             ``add_blank``.
         settings: ``"preset"`` requires a store with the waveforms of the preset ``vits``, at their own level, and the
             symbols of VITS; ``"any"`` accepts every store.
+        missing: ``"leave_out"`` drops lines whose utterances are not in the store.
 
     Attributes:
         lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
@@ -159,8 +172,15 @@ class TextAudioLoader(_Loader):
         ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
     """
 
-    def __init__(self, audiopaths_and_text: str | Path, hparams: Any, *, settings: Settings = "preset") -> None:
-        super().__init__(audiopaths_and_text, 2, hparams, settings)
+    def __init__(
+        self,
+        audiopaths_and_text: str | Path,
+        hparams: Any,
+        *,
+        settings: Settings = "preset",
+        missing: Missing = "error",
+    ) -> None:
+        super().__init__(audiopaths_and_text, 2, hparams, settings, missing)
 
     def get_example(self, i: int) -> Any:
         """Return the example at a position."""
@@ -174,13 +194,21 @@ class TextAudioSpeakerLoader(_Loader):
         audiopaths_sid_text: a file list of ``STORE/ID.wav|sid|text``.
         hparams: see `TextAudioLoader`.
         settings: see `TextAudioLoader`.
+        missing: see `TextAudioLoader`.
 
     Raises:
         ConfigurationError: see `TextAudioLoader`; or a speaker is not a number.
     """
 
-    def __init__(self, audiopaths_sid_text: str | Path, hparams: Any, *, settings: Settings = "preset") -> None:
-        super().__init__(audiopaths_sid_text, 3, hparams, settings)
+    def __init__(
+        self,
+        audiopaths_sid_text: str | Path,
+        hparams: Any,
+        *,
+        settings: Settings = "preset",
+        missing: Missing = "error",
+    ) -> None:
+        super().__init__(audiopaths_sid_text, 3, hparams, settings, missing)
         for line in self.lines:
             if not (line[1].isascii() and line[1].isdecimal()):
                 raise ConfigurationError(

@@ -15,9 +15,10 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Utterance
 from tts_prep.loader.batching.tensors import to_tensors
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import EpochDraws, check_seed
-from tts_prep.recipes.accepted import VOCOS, Settings
-from tts_prep.recipes.file_list import ListedUtterances, read_list
+from tts_prep.recipes.accepted import VOCOS, Settings, as_read
+from tts_prep.recipes.file_list import ListedUtterances, Missing, read_list
 from tts_prep.recipes.random_examples import RandomExamples
 
 _LOUDEST, _RANGE = -1.0, 5.0
@@ -40,6 +41,7 @@ class VocosDataset(RandomExamples):
             store.
         peak: the column with the peak of each recording before it was resampled, which is what Vocos scales; None
             scales the peak of the waveform in the store.
+        missing: ``"leave_out"`` leaves out lines whose utterances are not in the store, and `utterances` names them.
 
     Raises:
         ConfigurationError: the store has another sample rate, no waveforms or no such column, or the list cannot be
@@ -47,16 +49,23 @@ class VocosDataset(RandomExamples):
     """
 
     def __init__(
-        self, cfg: Any, train: bool, *, seed: int = 0, settings: Settings = "preset", peak: str | None = None
+        self,
+        cfg: Any,
+        train: bool,
+        *,
+        seed: int = 0,
+        settings: Settings = "preset",
+        peak: str | None = None,
+        missing: Missing = "error",
     ) -> None:
-        self.filelist = [line[0] for line in read_list(cfg.filelist_path)]
-        self.utterances = ListedUtterances(self.filelist)
+        self.utterances = ListedUtterances((line[0] for line in read_list(cfg.filelist_path)), missing)
+        self.filelist = self.utterances.paths
         self.utterances.check(VOCOS, {"sample_rate": cfg.sampling_rate, "fmax": cfg.sampling_rate / 2}, settings)
         self.sampling_rate = cfg.sampling_rate
         self.num_samples = cfg.num_samples
         self.train = train
         self.peak = peak
-        for dataset in {id(dataset): dataset for dataset, _ in self.utterances.places}.values():
+        for dataset in self.utterances.stores:
             if peak is not None and peak not in dataset.columns:
                 raise ConfigurationError(f"peak: {dataset.path} has no column {peak!r}")
         self._draws = EpochDraws(check_seed(seed))
@@ -68,6 +77,14 @@ class VocosDataset(RandomExamples):
 
     def _bases(self) -> Sequence[Any]:
         return (self.utterances,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers and vocabularies."""
+        return as_read((store.metadata for store in self.utterances.stores), ids=False)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        names = ("num_samples", "sampling_rate", "train", "peak")
+        return {name: getattr(self, name) for name in names} | {"seed": self._draws.seed}
 
     def _example(self, i: int, epoch: int | None) -> Any:
         utterance = self.utterances[i]

@@ -16,10 +16,10 @@ from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
-from tts_prep.recipes.accepted import WAVENET, Settings, StoreCheck
+from tts_prep.recipes.accepted import WAVENET, ChecksStores, Settings, StoreCheck
 
 
-class DataCollector:
+class DataCollector(ChecksStores):
     """Batch utterances with random audio clips of equal length, which change every epoch.
 
     The start of a clip is a function of seed, epoch and audio; `EpochDraws` says how the epoch
@@ -60,7 +60,11 @@ class DataCollector:
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch for batches whose positions carry none."""
-        self._draws.epoch = epoch
+        self._draws.set_epoch(epoch)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        """Return the settings that determine the clips."""
+        return {"num_frames": self.num_frames, "valid": self.valid, "clip_seed": self._draws.seed}
 
     def random_crop(
         self, sample: tuple[npt.NDArray[Any], npt.NDArray[Any]], epoch: int | None = None

@@ -34,14 +34,19 @@ def is_phone(symbol: str) -> bool:
     Modifier letters (``ˈ``, ``ː``, ``ʰ``), combining marks, tone digits, spaces and punctuation are not letters.
     A diphthong or affricate of two symbols counts as two.
     """
-    if symbol.lower() in _NAMES or (len(symbol) > 2 and _BRACKETS.get(symbol[0]) == symbol[-1]):
+    if _name(symbol) in _NAMES or (len(symbol) > 2 and _BRACKETS.get(symbol[0]) == symbol[-1]):
         return False
     return any(unicodedata.category(character) in ("Ll", "Lu", "Lt", "Lo") for character in symbol)
 
 
 def is_pause(symbol: str) -> bool:
     """Return whether a symbol is a pause: punctuation, or the name of a silence."""
-    return symbol.lower() in _PAUSES or (bool(symbol) and set(symbol) <= _MARKS)
+    return _name(symbol) in _PAUSES or (bool(symbol) and set(symbol) <= _MARKS)
+
+
+def _name(symbol: str) -> str:
+    """Return the name of a symbol, without the ``@`` that the tables of Tacotron 2 and FastSpeech 2 put before it."""
+    return symbol.lower().removeprefix("@")
 
 
 def symbol_kinds(symbols: Sequence[str], pad_id: int) -> npt.NDArray[np.int64]:

@@ -94,8 +94,8 @@ class SegmentCollator:
     only if the utterance has no more than F − 1 others.
 
     The start of a segment is a function of seed, epoch and the utterance's row in its store. Positions of tts-prep's
-    samplers carry their epoch, also with torch's ``DataLoader``. With another sampler and without workers, call
-    `set_epoch` before every epoch: otherwise each one has the segments of epoch 0.
+    samplers carry their epoch, also with torch's ``DataLoader``. With another sampler, every further use of a row is
+    its next epoch; `set_epoch` before every epoch makes the segments those of that epoch.
 
     Args:
         frames: F, the length of a segment in frames.
@@ -151,7 +151,12 @@ class SegmentCollator:
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch for batches whose positions carry none."""
-        self._draws.epoch = epoch
+        self._draws.set_epoch(epoch)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        """Return the settings that determine the segments."""
+        drawn = {"frames": self.frames, "segments": self.segments, "redraw": self.redraw}
+        return drawn | {"segment_seed": self._draws.seed}
 
     def __call__(self, utterances: UtteranceDataset | Sequence[Utterance]) -> SegmentBatch:
         """Cut segments.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,12 @@ def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
     return differences
 
 
+def _of_model(spec: ArraySpec, key: str) -> Any:
+    """Return what an array was made with, if a model has made it."""
+    model = spec.settings.get("model")
+    return model.get(key) if isinstance(model, Mapping) else None
+
+
 def check_array_agreement(name: str, specs: Sequence[ArraySpec], names: Sequence[str]) -> None:
     """Check that an array of several stores can be batched together: equal axis, rows and kind of values.
 
@@ -71,6 +78,7 @@ def check_array_agreement(name: str, specs: Sequence[ArraySpec], names: Sequence
             "row_shape": (list(first.row_shape), list(spec.row_shape)),
             "dtype": (first.dtype, spec.dtype),
             **{key: (first.settings.get(key), spec.settings.get(key)) for key in _OF_VALUES},
+            **{key: (_of_model(first, key), _of_model(spec, key)) for key in ("function", "settings", "weights")},
         }
         if first.numpy_dtype.kind == spec.numpy_dtype.kind:
             del pairs["dtype"]

@@ -87,8 +87,14 @@ class DatasetMixin(ABC, Generic[T_co]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the type, the length and the underlying datasets, hexadecimal; functions are not included."""
-        return json_sha256([type(self).__name__, len(self), *map(fingerprint_of, self._bases())])
+        """SHA-256 of the type, the length, the settings and the underlying datasets, hexadecimal; not of functions."""
+        settings = self._fingerprint_settings()
+        parts = [type(self).__name__, len(self), *map(fingerprint_of, self._bases()), *([settings] if settings else [])]
+        return json_sha256(parts)
+
+    def _fingerprint_settings(self) -> dict[str, Any]:
+        """Return the settings that determine the examples, as plain numbers and strings; {} if there are none."""
+        return {}
 
     def column(self, name: str) -> Any:
         """Return an index column of the underlying store, one value per example.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
 from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader.dataset.statistics import speaker_values
 
@@ -47,6 +48,10 @@ class StoreMetadata:
         licence: the licence of recordings and texts; empty if none was named. That of every store of a chain:
             ``[store.licence for store in chain.stores()]``.
         origin: where recordings and texts come from, and how they were made; empty if it was not said.
+        path: the folder of the store, or of its copy.
+        arrays: the specifications of all arrays by name.
+        cleaning: how recordings were cut and cleaned: the manifest's ``configuration.cleaning``, and as ``alignments``
+            the settings of those that define what is cut.
     """
 
     sample_rate: int
@@ -69,6 +74,9 @@ class StoreMetadata:
     ends: bool = False
     licence: str = ""
     origin: str = ""
+    path: Path = Path()
+    arrays: Mapping[str, ArraySpec] = field(default_factory=dict)
+    cleaning: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return (
@@ -113,6 +121,12 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
         ends="ends" in vocabulary and manifest.vocabulary["ends"] is True,
         licence=manifest.provenance.get("license", ""),
         origin=manifest.provenance.get("origin", ""),
+        path=store,
+        arrays=manifest.specs,
+        cleaning={
+            **(configuration.mapping("cleaning") if "cleaning" in configuration else {}),
+            **({"alignments": configuration.mapping("alignments")} if "alignments" in configuration else {}),
+        },
     )
 
 

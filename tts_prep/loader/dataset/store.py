@@ -18,6 +18,7 @@ from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
 from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import INDEX, MANIFEST, OOD_TEXTS
+from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
@@ -201,6 +202,17 @@ class Store:
             self._check_unchanged()
             self._ood_texts = texts
         return self._ood_texts
+
+    def failures(self) -> list[Failure]:
+        """Return what is not in the store, and why.
+
+        Raises:
+            CorruptStoreError: ``failures.jsonl`` is missing, contradicts the manifest, or violates the format.
+        """
+        entry = self.manifest.failures
+        if self._cached is not None:
+            self._cached.fetch(entry)
+        return list(read_failures(self.path, entry.rows))
 
     def first_rows(self, shards: Array) -> Array:
         """Return the first index row of each given shard."""

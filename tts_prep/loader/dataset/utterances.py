@@ -16,6 +16,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.failures import Failure
 from tts_prep.loader.batch_info import BatchInfo, info_of
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, FixedColumns, TextValues
 from tts_prep.loader.dataset.half_precision import widened
@@ -247,6 +248,11 @@ class UtteranceDataset(FixedColumns):
     def ood_texts(self) -> OutOfDomainTexts | None:
         """The out-of-domain texts of the store, independent of filtering and splitting; None if it has none."""
         return self._store.ood_texts()
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What failed when the store was made and is not in it, with the reasons, independent of filtering."""
+        return self._store.failures()
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:

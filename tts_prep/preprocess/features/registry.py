@@ -56,9 +56,10 @@ def _of_module(path: str) -> FeatureKind:
 
 def recorded_feature(spec: ArraySpec) -> tuple[str, dict[str, str]] | None:
     """Return name and settings of the built-in feature that makes an array; None if there is none."""
-    preset = spec.settings.get("preset")
-    if isinstance(preset, str) and spec.name == second_mel.array_name(preset):
-        return second_mel.NAME, {"preset": preset}
+    preset, fmax = spec.settings.get("preset"), spec.settings.get("fmax")
+    fmax = float(fmax) if isinstance(fmax, int | float) else None
+    if isinstance(preset, str) and spec.name == second_mel.array_name(preset, fmax):
+        return second_mel.NAME, {"preset": preset, **({} if fmax is None else {"fmax": f"{fmax:g}"})}
     if spec.name not in doors.rows("features"):
         return None
     return spec.name, {key: str(value) for key, value in spec.settings.items()}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,21 +27,34 @@ class SecondMelConfig:
     """The settings of a second mel."""
 
     preset: str = setting("", "the preset, such as hifigan; 'tts-prep presets' lists them")
+    fmax: float | None = setting(None, "another upper end of the filter bank in Hz, as in the mel of a vocoder's loss")
 
 
 @dataclass(frozen=True)
 class SecondMel:
-    """The mel of a preset, as a store that is made with it has it."""
+    """The mel of a preset, as a store that is made with it has it.
+
+    Attributes:
+        preset: the preset, with `fmax`.
+        fmax: the upper end of the filter bank if it is not that of the preset.
+    """
 
     preset: Preset
+    fmax: float | None = None
+
+    @property
+    def _name(self) -> str:
+        return array_name(self.preset.name, self.fmax)
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
         """``mel_PRESET`` [n, n_mels] float32, n of its own."""
         config, reading = self.preset.config, self.preset.reading
-        settings = {"audio": config.as_dict(), "preset": self.preset.name, "reading": reading.as_dict()}
+        settings: dict[str, Any] = {"audio": config.as_dict(), "preset": self.preset.name, "reading": reading.as_dict()}
+        if self.fmax is not None:
+            settings["fmax"] = self.fmax
         rate = config.sample_rate / config.hop_length
-        return (ArraySpec(array_name(self.preset.name), "float32", (config.n_mels,), "own", rate, settings),)
+        return (ArraySpec(self._name, "float32", (config.n_mels,), "own", rate, settings),)
 
     def source(self, utterance_id: str, speaker: str) -> None:
         """Return None: it is computed from the recording."""
@@ -60,12 +73,13 @@ class SecondMel:
         mel = _extractor(self.preset.config)(waveform)
         if not np.isfinite(mel).all():
             raise AudioError("its mel spectrogram has NaN or infinite values")
-        return FeatureValues({array_name(self.preset.name): mel})
+        return FeatureValues({self._name: mel})
 
 
-def array_name(preset: str) -> str:
-    """Return the name of the array of a preset."""
-    return f"{NAME}_{preset.replace('-', '_')}"
+def array_name(preset: str, fmax: float | None = None) -> str:
+    """Return the name of the array of a preset, whose filter bank ends at `fmax`."""
+    end = "" if fmax is None else f"_to_{fmax:g}".replace(".", "_")
+    return f"{NAME}_{preset.replace('-', '_')}{end}"
 
 
 @lru_cache(maxsize=4)
@@ -76,12 +90,15 @@ def _extractor(config: MelConfig) -> MelExtractor:
 def _make(_: MelConfig, settings: SecondMelConfig) -> SecondMel:
     if not settings.preset:
         raise ConfigurationError("mel: expected a preset, as in --feature mel:preset=hifigan")
-    return SecondMel(get_preset(settings.preset))
+    preset = get_preset(settings.preset)
+    if settings.fmax is None:
+        return SecondMel(preset)
+    return SecondMel(replace(preset, config=replace(preset.config, fmax=settings.fmax)), settings.fmax)
 
 
 KIND: Final = FeatureKind(
     NAME,
-    "mel_PRESET, the mel of another preset, with its own rate and number of frames",
+    "mel_PRESET or mel_PRESET_to_FMAX, the mel of another preset, with its own rate and number of frames",
     _make,
     SecondMelConfig,
     other_names=("second-mel", "mel2"),

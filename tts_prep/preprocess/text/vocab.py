@@ -233,7 +233,7 @@ class Vocab:
             elif unknown == "drop":
                 ids = [number for number in ids if number is not None]
             else:
-                raise TextError(_unknown(self.unknown(symbols), symbols))
+                raise TextError(_unknown(self, self.unknown(symbols), symbols))
         if self.ends:
             ids = [self._special(self.start_symbol), *ids, self._special(self.end_symbol)]
         if self.blanks == "groups":
@@ -318,7 +318,10 @@ def describe_symbols(symbols: Iterable[str]) -> str:
     return ", ".join(describe(symbol) for symbol in list(counts)[:5]) + (", …" if len(counts) > 5 else "")
 
 
-def _unknown(unknown: list[str], symbols: Sequence[str]) -> str:
+def _unknown(vocab: Vocab, unknown: list[str], symbols: Sequence[str]) -> str:
     tables = tables_with(symbols)
     hint = f"; the table {tables[0]!r} has them: --symbols {tables[0]}" if tables else ""
+    if any(f"{prefix}HH" in vocab for prefix in ("", "@")) and not any(symbol.isupper() for symbol in symbols):
+        # IPA, in a table of ARPAbet: the system that the table is made for knows no other phones.
+        hint = "; the phones of this table are ARPAbet: --frontend arpabet gives them"
     return f"{len(unknown)} symbol{'s' * (len(unknown) != 1)} not in the vocabulary: {describe_symbols(unknown)}{hint}"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.recipes.accepted import PARAKEET, Settings, StoreCheck
+from tts_prep.recipes.accepted import PARAKEET, ChecksStores, Settings, StoreCheck
 from tts_prep.recipes.parakeet.batches import batch_spec, batch_text_id
 
 
@@ -27,7 +27,7 @@ def stop_probabilities(n_frames: int) -> npt.NDArray[np.int64]:
     return stops
 
 
-class LJSpeechCollector:
+class LJSpeechCollector(ChecksStores):
     """Batch examples of ids, mel and stop probabilities.
 
     Example:

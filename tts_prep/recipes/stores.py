@@ -1,0 +1,61 @@
+"""The stores that a recipe reads: one, a selection of one, or a chain of several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.loader.dataset.chain import ChainDataset
+from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.ood_texts import OutOfDomainText
+from tts_prep.loader.dataset.utterance import Utterance
+from tts_prep.loader.dataset.utterances import UtteranceDataset
+
+
+def dataset_of(store: Any) -> Any:
+    """Return the dataset of a store: itself, or that of the folder at a path.
+
+    Args:
+        store: a path, an `UtteranceDataset`, or a chain or a selection of such datasets.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    if isinstance(store, str | os.PathLike):
+        return UtteranceDataset(store)
+    if isinstance(store, UtteranceDataset):
+        return store
+    if not stores_of(store) or (len(store) and not isinstance(store[0], Utterance)):
+        raise ConfigurationError(
+            f"expected the path of a store, an UtteranceDataset or a ChainDataset of some, found a "
+            f"{type(store).__name__}"
+        )
+    return store
+
+
+def having(dataset: Any, array: str) -> Any:
+    """Return the utterances of a dataset that have a value of an array; see `UtteranceDataset.having`."""
+    if isinstance(dataset, UtteranceDataset):
+        return dataset.having(array)
+    if isinstance(dataset, ChainDataset):
+        return ChainDataset(*(having(inner, array) for inner in dataset.datasets))
+    columns = {store.arrays[array].failures for store in stores_of(dataset)} - {""}
+    keep = [all(row.meta.get(column, "") == "" for column in columns) for row in dataset] if columns else slice(None)
+    return dataset[keep]
+
+
+def opened(dataset: Any) -> Iterator[UtteranceDataset]:
+    """Yield the datasets of the stores of a dataset."""
+    if isinstance(dataset, UtteranceDataset):
+        yield dataset
+        return
+    for inner in dataset.datasets if isinstance(dataset, ChainDataset) else [dataset.dataset]:
+        yield from opened(inner)
+
+
+def ood_texts(dataset: Any) -> Iterator[OutOfDomainText]:
+    """Yield the out-of-domain texts of the stores of a dataset."""
+    for store in opened(dataset):
+        yield from store.ood_texts or ()
