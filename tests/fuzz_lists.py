@@ -33,8 +33,8 @@ from asian_corpora import write_aishell3, write_baker, write_css10, write_jsut, 
 from corpora import KALDI, write_kaldi, write_libritts, write_ljspeech, write_vctk
 from fuzzing import mutated
 from memory import peak_memory
-from tts_prep.preprocess.corpora.manifests import read_manifest
 
+from tts_prep.corpora.manifests import read_manifest
 from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
