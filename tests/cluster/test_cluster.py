@@ -57,7 +57,7 @@ class Cluster:
             text=True,
             cwd=self.folder,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )
         self.processes.append(process)
         return process

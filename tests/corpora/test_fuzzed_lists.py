@@ -13,7 +13,7 @@ import pytest
 
 SEED = int(os.environ.get("SEED", "1"))
 _CHUNK = 5000
-TESTS = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(("harness", "variable", "short"), [("lists", "LISTS", 250), ("settings", "SETTINGS", 400)])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, ("opencc", "pypinyin", "rjieba"))), reason="needs the libraries of Mandarin"
 )
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 # Readings by Xiandai Hanyu Cidian; tones as they are spoken, by the rules that Chao gives for 不, 一 and third tones.
 READINGS = {

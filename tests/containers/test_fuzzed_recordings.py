@@ -17,7 +17,7 @@ def test_mutated_recordings_are_read_or_refused() -> None:
     totals = {"read": 0, "refused": 0}
     # In a process of its own: what crashes libsndfile is a failure here, and not the end of all tests.
     for first in range(0, COUNT, _CHUNK):
-        program = [sys.executable, Path(__file__).parents[2] / "fuzzing.py"]
+        program = [sys.executable, Path(__file__).parents[1] / "fuzzing.py"]
         done = subprocess.run(
             [*program, str(SEED + first), str(min(_CHUNK, COUNT - first))],
             capture_output=True,

@@ -14,7 +14,7 @@ from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.prepare import prepare
 
-PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
 def test_the_model_of_the_page_is_added_to_a_store(corpus: Path, tmp_path: Path) -> None:

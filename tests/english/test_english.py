@@ -16,7 +16,7 @@ from tts_prep.english import normalize_english
 from tts_prep.english.number_words import cardinal, ordinal
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 
-METADATA = Path(__file__).parents[4] / "shared" / "data" / "ljspeech-metadata.csv"
+METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.csv"
 
 
 @pytest.mark.parametrize(
