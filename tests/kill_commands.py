@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import hashlib
 import io
 import json
 import os
@@ -225,9 +224,7 @@ class Harness:
         self.random = random.Random(self.seed)
         self.work, self.temporary = self.folder / "work", self.folder / "temporary"
         self.err = self.folder / "err"
-        store = os.path.realpath(self.work / "store")
-        mark = hashlib.sha256(os.fsencode(store)).hexdigest()[:16]
-        self.scratch = re.compile(rf"tts-prep-{os.getuid()}-{mark}-(\d+)")
+        self.scratch = re.compile(rf"tts-prep-{os.getuid()}-(\d+)-[a-z0-9_]{{8}}")
 
     def fork(self, arguments: Sequence[object], kill_at: int = NEVER) -> int:
         """Start a command in a new process, which is killed instead of its call of this number."""

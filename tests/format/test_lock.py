@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,7 +20,6 @@ from tts_prep.format.files.lock import locked
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.prepare import prepare
-from tts_prep.preprocess.workers.scratch import scratch_folder
 
 HOLD = """
 import sys, time
@@ -157,38 +155,6 @@ def test_a_whole_store_is_not_written_to_by_a_second_run_of_its_command(corpus: 
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == [
         *("failures.jsonl", "index.h5", "manifest.json", "plan.json", "shards", "sources.json")
     ]
-
-
-def test_the_next_run_removes_the_temporary_files_of_one_that_was_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-c", "pass"])
-    process.wait()
-    with scratch_folder(tmp_path / "store") as own:
-        assert Path(tempfile.mkdtemp()).parent == own
-        assert os.environ["TMPDIR"] == str(own)
-    dead = own.with_name(f"{own.name.rpartition('-')[0]}-{process.pid}")
-    (dead / "copy").mkdir(parents=True)
-    other = own.with_name(f"tts-prep-of-another-store-{process.pid}")
-    other.mkdir()
-    with scratch_folder(tmp_path / "store"):
-        assert not dead.exists()
-        assert other.exists()
-    assert tempfile.gettempdir() == str(tmp_path)
-
-
-def test_a_folder_of_that_name_that_is_a_link_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with scratch_folder(tmp_path / "store") as own:
-        pass
-    own.rmdir()
-    (tmp_path / "elsewhere").mkdir()
-    own.symlink_to(tmp_path / "elsewhere")
-    with scratch_folder(tmp_path / "store") as used:
-        Path(tempfile.mkdtemp())
-        assert used != own
-    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 def test_a_store_that_is_complete_when_its_run_is_interrupted_is_not_locked(tmp_path: Path) -> None:

@@ -10,13 +10,12 @@ import importlib.util
 import os
 import re
 import struct
-import tempfile
 from io import FileIO
-from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import CannotReadError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.temporary import temporary_folder
 from tts_prep.preprocess.audio.containers.headers import MAX_CHUNKS, at, check_alone, numbers
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from, several_streams
 
@@ -145,23 +144,20 @@ def _decoded(file: FileIO, start: int, size: int, container: str, form: str) -> 
             f"{container} is read by FFmpeg's libraries, which are not installed: pip install 'tts-prep[ffmpeg]', "
             "or convert it to WAV or FLAC"
         )
-    descriptor, name = tempfile.mkstemp(prefix="tts-prep-")
-    # A copy, because the open file may have no name, and its name may lead to another file by now.
-    path = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as copy:
-            copy.write(read_from(file, start))
+    with temporary_folder() as folder:
+        # A copy, because the open file may have no name, and its name may lead to another file by now.
+        path = folder / "recording"
+        path.write_bytes(read_from(file, start))
         limits = {"cpu_seconds": 10 + size // _BYTES_PER_SECOND, "memory": _MEMORY}
         limit = min(_MAX_SAMPLES, _MAX_SAMPLES_PER_BYTE * size)
-        found, samples = _process().ask(path, form, limit, **limits)
-    except RefusedError as error:
-        raise BrokenRecordingError(str(error).replace(f"{name}: ", "")) from None
-    except CrashedError:
-        raise BrokenRecordingError("crashes FFmpeg's libraries, or takes too long to decode") from None
-    except CannotReadError as error:
-        raise BrokenRecordingError(str(error).replace(name, container)) from None
-    finally:
-        path.unlink(missing_ok=True)
+        try:
+            found, samples = _process().ask(path, form, limit, **limits)
+        except RefusedError as error:
+            raise BrokenRecordingError(str(error).replace(f"{path}: ", "")) from None
+        except CrashedError:
+            raise BrokenRecordingError("crashes FFmpeg's libraries, or takes too long to decode") from None
+        except CannotReadError as error:
+            raise BrokenRecordingError(str(error).replace(str(path), container)) from None
     rate, channels = found["rate"], found["channels"]
     form_chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, 3, channels, rate, 4 * channels * rate, 4 * channels, 32)
     body = b"WAVE" + form_chunk + struct.pack("<4sI", b"data", len(samples))

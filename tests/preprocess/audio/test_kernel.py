@@ -6,6 +6,8 @@ import fcntl
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +19,13 @@ from corpora import speech_like
 from numba import njit
 
 from tts_prep.compiler import one_process_at_a_time
+from tts_prep.format.files.temporary import holding_temporary_files
 from tts_prep.preprocess.audio import mel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.simd.cache import reporting_compilation
 from tts_prep.preprocess.audio.simd.lanes import empty_aligned
-from tts_prep.preprocess.workers.scratch import scratch_folder
 
 # Powers of two, each radix, a sum over 19 and 29, a convolution (1094 is twice a prime), and small ones.
 LENGTHS = [6, 14, 32, 60, 90, 400, 480, 512, 960, 1094, 1102, 1200, 1920]
@@ -153,15 +155,25 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return happened
 
 
+@pytest.fixture
+def of_a_run() -> Iterator[Path]:
+    """Hold the temporary files of a run."""
+    with holding_temporary_files() as folder:
+        yield folder
+
+
 def test_kernels_are_compiled_under_a_lock_that_the_runs_of_all_stores_have(
-    tmp_path: Path, compiled: list[str]
+    of_a_run: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with one_process_at_a_time():
-        lock = compiled.pop()
-    with scratch_folder(tmp_path / "store"):
-        mel.compile_kernels(PRESETS["parakeet"], compiled.append, energy=True)
-        assert compiled == [lock, mel.COMPILING, "energy True: 4"]
-        mel.compile_kernels(PRESETS["parakeet"], compiled.append)
+    assert tempfile.gettempdir() == str(of_a_run)
+    with monkeypatch.context() as outside:
+        outside.setattr(tempfile, "tempdir", None)
+        outside.delenv("TMPDIR")
+        with one_process_at_a_time():
+            lock = compiled.pop()
+    mel.compile_kernels(PRESETS["parakeet"], compiled.append, energy=True)
+    assert compiled == [lock, mel.COMPILING, "energy True: 4"]
+    mel.compile_kernels(PRESETS["parakeet"], compiled.append)
     assert compiled[3:] == ["energy False: 4"]
 
 

@@ -23,6 +23,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
+from tts_prep.format.files.temporary import holding_temporary_files
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
     FAILURES,
@@ -57,7 +58,6 @@ from tts_prep.preprocess.make.resuming import (
 )
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldShard
-from tts_prep.preprocess.workers.scratch import scratch_folder
 
 
 class Change(Enum):
@@ -116,7 +116,7 @@ class StoreTransaction:
         if change is Change.ADD:
             # Before the store is locked, which would make its folder.
             read_manifest(store)
-        with locked_folder(store, shared=change is Change.PART) as lock, scratch_folder(store):
+        with locked_folder(store, shared=change is Change.PART) as lock, holding_temporary_files():
             yield cls(store, store.absolute(), change, lock)
 
     @property

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, TextError, WriteError
+from tts_prep.format.files.temporary import holding_temporary_files
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 from tts_prep.preprocess.text.frontends.frontend import (
     FOREIGN_LETTERS,
@@ -354,7 +355,8 @@ def _make_voice(language: str) -> _Voice:
     EspeakWrapper.set_library(str(library))
     EspeakWrapper.set_data_path(str(data))
     try:
-        espeak = EspeakWrapper()
+        with holding_temporary_files():
+            espeak = EspeakWrapper()
         known = {voice.language: voice.name for voice in espeak.available_voices()}
         code = _code(language, known)
         if code is None:

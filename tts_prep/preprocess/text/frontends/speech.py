@@ -12,7 +12,6 @@ import ctypes
 import os
 import shutil
 import sys
-import tempfile
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.format.files.temporary import temporary_folder
 from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 
 WORDS_PER_MINUTE_RANGE = (80, 450)
@@ -161,8 +161,8 @@ def _fresh_library() -> Iterator[tuple[ctypes.CDLL, Path]]:
     Copying takes 4 ms.
     """
     original, data = espeak_library()
-    with tempfile.TemporaryDirectory(prefix="tts-prep-speech-") as folder:
-        copy = Path(folder) / original.name
+    with temporary_folder() as folder:
+        copy = folder / original.name
         try:
             shutil.copyfile(original, copy)
             library = ctypes.CDLL(str(copy))
