@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,8 @@ import click
 from tts_prep import doors
 from tts_prep.cli.additions import additions
 from tts_prep.cli.features import FEATURE_OPTIONS
-from tts_prep.cli.options import PATH, WRITTEN_STORE, Integer, feature_options, provenance_options, record_option
+from tts_prep.cli.options import WRITTEN_STORE, feature_options, provenance_options, record_option
+from tts_prep.cli.records import option, takes
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
 from tts_prep.quantities import count_text
@@ -49,49 +51,70 @@ class _AddCommand(click.Command):
 
 def _with_additions(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that rooms bring."""
-    for option in reversed([option for addition in additions() for option in addition.options]):
-        function = record_option(option)(function)
+    for brought in reversed([one for addition in additions() for one in addition.options]):
+        function = record_option(brought)(function)
     return function
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a store was made from."""
+
+    corpus: Path | None = option("The corpus from which STORE was made.", metavar="CORPUS")
+    root: Path | None = option("The --root of the command that made the store.", metavar="DIR")
+    splits: tuple[str, ...] = option(
+        "A list of ids that the store was made with; may be repeated.",
+        default=(),
+        flags=("--split",),
+        metavar="NAME=FILE",
+    )
+    reader: str | None = option("The reader function of a store of a custom reader.", metavar="MODULE:FUNCTION")
+
+    def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
+        """Return the rows of the corpus, if it is given."""
+        from tts_prep.cli.preparing import split_lists
+        from tts_prep.preprocess.corpora.corrections import Corrections
+        from tts_prep.preprocess.corpora.registry import import_reader
+        from tts_prep.preprocess.plan.planned_store import CorpusRows
+
+        if self.corpus is None:
+            return None
+        own = import_reader(self.reader) if self.reader else None
+        corrections, splits = Corrections.of_store(store), split_lists(self.splits)
+        return CorpusRows.read(config, self.corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Columns from elsewhere."""
+
+    tables: tuple[Path, ...] = option(
+        "Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
+        default=(),
+        flags=("--columns",),
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True)
+class _How:
+    """How things are added."""
+
+    replace: bool = option("Replace columns that --columns has added before.", default=False)
+    jobs: int | None = option("Worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N")
 
 
 @click.command(cls=_AddCommand)
 @click.argument("store", type=WRITTEN_STORE)
-@click.option("--corpus", type=PATH, metavar="CORPUS", help="The corpus from which STORE was made.")
-@click.option("--root", type=PATH, metavar="DIR", help="The --root of the command that made the store.")
-@click.option(
-    "--split",
-    "splits",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A list of ids that the store was made with; may be repeated.",
-)
-@click.option("--reader", metavar="MODULE:FUNCTION", help="The reader function of a store of a custom reader.")
+@takes(_Source)
 @feature_options
-@click.option(
-    "--columns",
-    "tables",
-    type=PATH,
-    multiple=True,
-    metavar="FILE",
-    help="Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
-)
+@takes(_Tables)
 @provenance_options
-@click.option("--replace", is_flag=True, help="Replace columns that --columns has added before.")
-@click.option("--jobs", "-j", type=Integer(min=1), metavar="N", help="Worker processes.  [default: one per processor]")
+@takes(_How)
 @_with_additions
 @quiet_option
 def add(
-    store: Path,
-    corpus: Path | None,
-    root: Path | None,
-    splits: tuple[str, ...],
-    reader: str | None,
-    tables: tuple[Path, ...],
-    licence: str | None,
-    origin: str | None,
-    replace: bool,
-    jobs: int | None,
-    **options: Any,
+    source: _Source, of: _Tables, how: _How, store: Path, licence: str | None, origin: str | None, **options: Any
 ) -> None:
     r"""Add features, durations, models' outputs, imported arrays, measures, columns or a licence to a complete STORE.
 
@@ -114,15 +137,15 @@ def add(
 
     asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
     if any(options[option.name] for option in FEATURE_OPTIONS):
-        _add_features(store, corpus, root, splits, reader, jobs, options)
-    elif not asked and not tables and not licence and not origin:
+        _add_features(store, source, how.jobs, options)
+    elif not asked and not of.tables and not licence and not origin:
         flags = [option.all_flags[0] for option in FEATURE_OPTIONS]
         flags += [addition.options[0].all_flags[0] for addition in additions() if addition.add]
         raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:
         _add_provenance(store, licence or "", origin or "")
-    for table in tables:
-        _add_columns(store, table, replace)
+    for table in of.tables:
+        _add_columns(store, table, how.replace)
     for addition in asked:
         if addition.add:
             addition.add(store, options)
@@ -158,15 +181,7 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
         say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
 
 
-def _add_features(
-    store: Path,
-    corpus: Path | None,
-    root: Path | None,
-    splits: tuple[str, ...],
-    reader: str | None,
-    jobs: int | None,
-    options: Mapping[str, Any],
-) -> None:
+def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
     from tts_prep.cli.features import align, parse_features
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
@@ -177,14 +192,16 @@ def _add_features(
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)
-    _check_features(store, config, parsed, has_corpus=corpus is not None)
+    _check_features(store, config, parsed, has_corpus=source.corpus is not None)
     # Each feature or model iterates over the rows once.
-    rows = partial(_rows, store, config, corpus, root, splits, reader)
-    source = rows() if parsed.recordings else None
+    rows = partial(source.rows, store, config)
+    recordings = rows() if parsed.recordings else None
     jobs, aligned = jobs or available_jobs(), parsed.alignments
     if parsed.features:
         with make_progress(sys.stderr) as progress:
-            manifest = add_features(store, parsed.features, source, alignments=aligned, jobs=jobs, progress=progress)
+            manifest = add_features(
+                store, parsed.features, recordings, alignments=aligned, jobs=jobs, progress=progress
+            )
         for name, spec in specs_of(parsed.features).items():
             _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
     for model in parsed.models:
@@ -192,27 +209,6 @@ def _add_features(
             _say_array(store, spec, {})
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
-
-
-def _rows(
-    store: Path,
-    config: Configuration,
-    corpus: Path | None,
-    root: Path | None,
-    splits: tuple[str, ...],
-    reader: str | None,
-) -> CorpusRows | None:
-    """Return the rows of the corpus that a store was made from, if it is given."""
-    from tts_prep.cli.preparing import split_lists
-    from tts_prep.preprocess.corpora.corrections import Corrections
-    from tts_prep.preprocess.corpora.registry import import_reader
-    from tts_prep.preprocess.plan.planned_store import CorpusRows
-
-    if corpus is None:
-        return None
-    own = import_reader(reader) if reader else None
-    corrections, lists = Corrections.of_store(store), split_lists(splits)
-    return CorpusRows.read(config, corpus, root=root, splits=lists, reader=own, corrections=corrections)
 
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:
