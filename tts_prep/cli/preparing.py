@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -22,13 +22,14 @@ from tts_prep.cli.first_lines import (
     settings_text,
     with_first_lines,
 )
+from tts_prep.cli.freshness import record_command
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, one_line
+from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
-from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
@@ -37,6 +38,7 @@ from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.prepare import Result, available_jobs, prepare
@@ -118,6 +120,48 @@ def _prepare_and_report(
             say(one_line(line))
     if parsed.aligner:
         align(store, parsed.aligner, how["jobs"])
+    command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
+    record_command(store, options, f"{part.number}-{part.count}" if part else "", **command)
+
+
+def compare(
+    store: Path,
+    imports: Sequence[Mapping[str, Any]],
+    *,
+    reader: str,
+    corpus: Path,
+    root: Path | None,
+    reader_options: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> str:
+    """Return in what a complete store differs from the sources of the command that made it; empty if in nothing.
+
+    Args:
+        imports: the options of features, alignments and arrays of all commands, the last ones last.
+        reader, corpus, root, reader_options, options: see `prepare_and_report`.
+    """
+    manifest = read_manifest(store)
+    settings = chosen_settings(reader, corpus, options, root, reader_options)
+    config, alignments = settings.config, None
+    if config.text.symbols == AUTO:
+        # Symbols are those of the rows, which are compared.
+        config = replace(config, text=Configuration.from_dict(store, manifest.configuration).text)
+    features: dict[str, Feature] = {}
+    for of_command in imports:
+        parsed = parse_features({**of_command, "part": None}, config)
+        for feature in parsed.features:
+            names = [spec.name for spec in feature.specs]
+            if {*names} <= manifest.array_files.keys():
+                features[names[0]] = feature
+        config, alignments = parsed.config, parsed.alignments or alignments
+    corrections = _corrections(store, options)
+    rows = CorpusRows.read(config, corpus, root=root, splits=settings.splits, corrections=corrections)
+    given: dict[str, Any] = {"corrections": rows.corrected, "alignments": alignments}
+    try:
+        prepare(rows.items, rows.root, store, config, features=tuple(features.values()), **given)
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True)

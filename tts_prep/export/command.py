@@ -50,8 +50,10 @@ def export(store: Path, folder: Path, layout: str, licence: str) -> None:
       tts-prep export store cuts --to lhotse
       tts-prep export store dataset --to parquet --license cc-by-4.0
     """
+    from tts_prep.cli.freshness import say_if_outdated
     from tts_prep.export import export as export_store
     from tts_prep.quantities import count_text
 
     files = export_store(store, layout, folder, licence=licence)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
+    say_if_outdated(store)

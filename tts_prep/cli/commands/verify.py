@@ -150,6 +150,7 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
 
 
 def _repair(store: Path, corpus: Path, given: Repair) -> int:
+    from tts_prep.cli.freshness import say_if_outdated
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
@@ -170,6 +171,7 @@ def _repair(store: Path, corpus: Path, given: Repair) -> int:
             jobs=given.jobs or available_jobs(),
             progress=progress,
         )
+    say_if_outdated(store)
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0
         say(f"{store}: all {count} files are intact; nothing to repair")

@@ -22,6 +22,7 @@ from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import SOURCES, SOURCES_FORMAT, version_text
 
 _MAX_BYTES: Final = 1 << 28
+_FOLDER: Final = "inode"
 _STEM: Final = Path(SOURCES).stem
 
 
@@ -31,7 +32,8 @@ class Sources:
 
     Attributes:
         shards: planned key of a shard → SHA-256 of the sizes and times of its recordings, and its key.
-        command: how the command line made the store, as JSON; empty if it did not.
+        command: how the command line made the store, as JSON; empty if it did not, or made another copy of it: what
+            came from elsewhere with a store is not trusted.
     """
 
     shards: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -54,7 +56,7 @@ def write_sources(store: Path, sources: Sources, part: str = "") -> None:
     value = {
         "format": SOURCES_FORMAT,
         "version": version_text(),
-        "command": sources.command,
+        "command": {**sources.command, _FOLDER: _folder_number(store)} if sources.command else {},
         "shards": dict(sorted(sources.shards.items())),
     }
     text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
@@ -80,6 +82,11 @@ def read_sources(store: Path, part: str = "") -> Sources:
     return _read(store, _name(part))
 
 
+def _folder_number(store: Path) -> int:
+    """Return the number of a folder on its disk, which a copy of it does not have."""
+    return store.stat().st_ino
+
+
 def _name(part: str) -> str:
     return f"{_STEM}-{part}.json" if part else SOURCES
 
@@ -89,7 +96,7 @@ def _of_parts(store: Path) -> list[Path]:
 
 
 def _read(store: Path, name: str) -> Sources:
-    with contextlib.suppress(StoreError):
+    with contextlib.suppress(StoreError, OSError):
         path = store / name
         value = parse_json(path, read_text(stored_file(store, name), _MAX_BYTES))
         record = Record(path, value if isinstance(value, dict) else {})
@@ -97,5 +104,6 @@ def _read(store: Path, name: str) -> Sources:
         if record.text("format") == SOURCES_FORMAT and record.text("checksum") == checksum:
             shards = {key: Record(path, {"": item}).texts("") for key, item in record.mapping("shards").items()}
             pairs = {key: (item[0], item[1]) for key, item in shards.items() if len(item) == 2}
-            return Sources(pairs, record.mapping("command"))
+            command = dict(record.mapping("command"))
+            return Sources(pairs, command if command.pop(_FOLDER, None) == _folder_number(store) else {})
     return Sources()

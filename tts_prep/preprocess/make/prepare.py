@@ -24,7 +24,7 @@ from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
-from tts_prep.format.records.sources import write_sources
+from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.add.add_columns import index_array_files
 from tts_prep.preprocess.configuration.records import Configuration
@@ -206,7 +206,8 @@ def make_store(
         run = ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
         known = replace(planned, shards=tuple(plans)).made(shard.stored.header.key for shard in made)
-        write_sources(folder, known.sources, f"{part.number}-{part.count}" if part else "")
+        sources = read_sources(transaction.store).with_shards_of(known.sources)
+        write_sources(folder, sources, f"{part.number}-{part.count}" if part else "")
         manifest, kept = None, KeptArrays()
         if not part:
             if not any(shard.stored.header.rows for shard in made):

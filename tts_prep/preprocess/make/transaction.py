@@ -32,7 +32,6 @@ from tts_prep.format.layout import (
     PLAN,
     PROVENANCE,
     SHARDS,
-    SOURCES,
     shard_name,
 )
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -326,13 +325,11 @@ class StoreTransaction:
         """Take over the shards, array files and other texts of the old store, and what its manifest says."""
         for entry in manifest.files:
             if entry.file not in (INDEX, FAILURES, PLAN, PROVENANCE):
-                self._take_over_missing(entry.file)
-        self._take_over_missing(SOURCES)
+                is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
+                if is_missing:
+                    take_over_file(self.store, self.folder, entry.file)
+        write_sources(self.folder, read_sources(self.store))
         write_provenance(self.folder, Provenance.parse(MANIFEST, manifest.provenance))
-
-    def _take_over_missing(self, file: str) -> None:
-        if (self.store / file).is_file() and not (self.folder / file).exists():
-            take_over_file(self.store, self.folder, file)
 
 
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
