@@ -11,12 +11,15 @@ from typing import Any, Final
 
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import TtsPrepError, one_line
+from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import MANIFEST
 
 _OF_A_RUN: Final = {"overwrite": False, "update": True, "reread": False, "part": None}
 """Options of a comparison that say what is done with a store, not what it is made from."""
 
 _PATH: Final = "path"
+
+_BUILT_IN: Final = ("pitch", "energy", "durations", "spectrogram", "mel")
 
 
 def record_command(store: Path, options: Mapping[str, Any], part: str = "", **command: Any) -> None:
@@ -44,14 +47,35 @@ def record_imports(store: Path, options: Mapping[str, Any]) -> None:
 
 
 def _with_imports(imports: list[Any], options: Mapping[str, Any]) -> list[Any]:
-    """Return imports with those of one more command."""
-    if not options["arrays"] and not options["alignments"]:
+    """Return imports with those of one more command.
+
+    Modules of models are never imported again, as a file names them: their sources and the files among their settings
+    are compared instead.
+    """
+    models = [text for text in options["features"] if ":" in text and text.partition(":")[0] not in _BUILT_IN]
+    if not options["arrays"] and not options["alignments"] and not models:
         return imports
-    # A feature that is not named here reads no files; modules that a file names are not imported.
     features = [text for text in options["features"] if text.partition(":")[0] == "durations"]
-    given = {name: options[name] for name in ("alignments", "arrays")}
-    added = {"folder": str(Path.cwd()), **_as_json({**given, "features": features})}
+    given = {name: _whole(options[name]) for name in ("alignments", "arrays")}
+    files = {str(path): file_sha256(path) for path in _files_of(models)}
+    added = {"folder": str(Path.cwd()), **_as_json({**given, "features": features}), "files": files}
     return [*(before for before in imports if before != added), added]
+
+
+def _whole(value: Any) -> Any:
+    """Return the path of alignments, or the texts of arrays, with paths that do not depend on the working folder."""
+    if isinstance(value, Path):
+        return value.absolute()
+    texts = [text.rpartition("=") for text in value or ()]
+    return None if value is None else [f"{name}={Path(path).absolute()}" for name, _, path in texts]
+
+
+def _files_of(models: list[str]) -> Iterator[Path]:
+    """Yield the sources of the modules of models, and the files that their settings name."""
+    for text in models:
+        module, _, settings = (*text.split(":", 2), "")[:3]
+        names = [f"{module.replace('.', '/')}.py", *(setting.partition("=")[2] for setting in settings.split(","))]
+        yield from (path.absolute() for name in names if name and (path := Path(name)).is_file())
 
 
 def _write(store: Path, command: Mapping[str, Any], part: str) -> None:
@@ -67,11 +91,56 @@ def say_if_outdated(store: Path) -> None:
     from tts_prep.format.records.sources import read_sources
 
     command = read_sources(store.absolute()).command
-    try:
-        if command and (reason := _difference(store.absolute(), command)):
+    with _said(store):
+        if command and (reason := _difference(store.absolute(), command) or _changed_imports(store, command)):
             say(one_line(reason.replace(str(store.absolute()), str(store))))
-    except (TtsPrepError, OSError, KeyError, TypeError, ValueError) as error:
+
+
+def say_if_imports_changed(store: Path) -> None:
+    """Print a line if a complete store is older than a file that was imported into it, or a model that was called."""
+    from tts_prep.format.records.sources import read_sources
+
+    command = read_sources(store).command
+    with _said(store):
+        if command and (reason := _changed_imports(store, command)):
+            say(one_line(reason))
+
+
+@contextlib.contextmanager
+def _said(store: Path) -> Iterator[None]:
+    """Print why a store cannot be compared, as the command that asks has done its work."""
+    try:
+        yield
+    except (TtsPrepError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         say(one_line(f"{store}: cannot be compared with what it was made from: {error}"))
+
+
+def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
+    from tts_prep.cli.preparing import imported
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.make.array_files import outdated_arrays
+
+    manifest, imports = read_manifest(store), command.get("imports", [])
+    for of_command in imports:
+        for name, checksum in of_command["files"].items():
+            if Path(name).is_file() and file_sha256(Path(name)) != checksum:
+                return (
+                    f"{store}: older than {name}, with which a model was called; remove what it has made with "
+                    f"'tts-prep remove {store} …', and add it again"
+                )
+    here = [_from_json(of_command) for of_command in imports]
+    here = [of_command for of_command in here if _are_here(of_command)]
+    features = imported(manifest, Configuration.from_dict(store, manifest.configuration), here)
+    changed = sorted(outdated_arrays(store, manifest, features))
+    if not changed:
+        return ""
+    return f"{store}: older than the files of {', '.join(changed)}; the same --array or --alignments reads them again"
+
+
+def _are_here(of_command: Mapping[str, Any]) -> bool:
+    paths = [of_command["alignments"], *(Path(text.rpartition("=")[2]) for text in of_command["arrays"])]
+    return all(path.exists() for path in paths if path)
 
 
 def _difference(store: Path, command: Mapping[str, Any]) -> str:
@@ -87,7 +156,9 @@ def _difference(store: Path, command: Mapping[str, Any]) -> str:
         if not os.access(store, os.W_OK):
             return f"{store}: not writable, so it is not compared with what it was made from"
         names = ("reader", "corpus", "root", "reader_options", "options")
-        return compare(store, made["imports"], **{name: made[name] for name in names})
+        return compare(
+            store, [one for one in made["imports"] if _are_here(one)], **{name: made[name] for name in names}
+        )
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from tts_prep.cli.first_lines import (
     settings_text,
     with_first_lines,
 )
-from tts_prep.cli.freshness import record_command
+from tts_prep.cli.freshness import record_command, say_if_imports_changed
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError, one_line
@@ -122,6 +122,19 @@ def _prepare_and_report(
         align(store, parsed.aligner, how["jobs"])
     command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
     record_command(store, options, f"{part.number}-{part.count}" if part else "", **command)
+    if not part:
+        say_if_imports_changed(store)
+
+
+def imported(manifest: Manifest, config: Configuration, imports: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
+    """Return the features of the arrays of a store that commands have imported; of one name the last one."""
+    features: dict[str, Feature] = {}
+    for of_command in imports:
+        for feature in parse_features({**of_command, "part": None}, config).features:
+            names = [spec.name for spec in feature.specs]
+            if {*names} <= manifest.array_files.keys():
+                features[names[0]] = feature
+    return tuple(features.values())
 
 
 def compare(
@@ -146,19 +159,14 @@ def compare(
     if config.text.symbols == AUTO:
         # Symbols are those of the rows, which are compared.
         config = replace(config, text=Configuration.from_dict(store, manifest.configuration).text)
-    features: dict[str, Feature] = {}
-    for of_command in imports:
-        parsed = parse_features({**of_command, "part": None}, config)
-        for feature in parsed.features:
-            names = [spec.name for spec in feature.specs]
-            if {*names} <= manifest.array_files.keys():
-                features[names[0]] = feature
+    features = imported(manifest, config, imports)
+    for parsed in (parse_features({**of_command, "part": None}, config) for of_command in imports):
         config, alignments = parsed.config, parsed.alignments or alignments
     corrections = _corrections(store, options)
     rows = CorpusRows.read(config, corpus, root=root, splits=settings.splits, corrections=corrections)
     given: dict[str, Any] = {"corrections": rows.corrected, "alignments": alignments}
     try:
-        prepare(rows.items, rows.root, store, config, features=tuple(features.values()), **given)
+        prepare(rows.items, rows.root, store, config, features=features, **given)
     except StoreError as error:
         return str(error)
     return ""
