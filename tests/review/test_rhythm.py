@@ -181,3 +181,22 @@ def test_the_chosen_utterance_is_on_the_screen(serve: Serve, browser: Browser, w
         browser.press("j")
         shown(browser, review.rows[row + 1].id)
         browser.wait(on_screen)
+
+
+def test_the_speed_of_playing_stays_for_the_next_utterance(serve: Serve, browser: Browser) -> None:
+    review = serve(make_rows([345, 345]))
+    begun(browser, review)
+    browser.press(">", ">", ">", ">", "j", "j")
+    shown(browser, review.rows[1].id)
+    assert browser.run("return document.querySelector('#speed').value") == "2"
+    browser.wait("document.querySelector('#source').textContent.includes('samples of the store')")
+    # Four seconds of sound take two. The end is told twice: as a pause, too.
+    browser.run(
+        "const b = document.querySelector('#play'); window.changes = [];"
+        "new MutationObserver(() => window.changes.push([b.textContent, performance.now()]))"
+        ".observe(b, {childList: true, characterData: true, subtree: true})"
+    )
+    browser.press(" ")
+    browser.wait("window.changes.length >= 2")
+    (_, start), (_, end), *_ = browser.run("return window.changes")
+    assert 1.7 < (end - start) / 1000 < 3.5

@@ -414,6 +414,13 @@ function showTime() { $("time").textContent = current ? `${sound.currentTime.toF
 
 function toggleLoop() { $("loop").ariaPressed = $("loop").ariaPressed === "true" ? "false" : "true"; }
 
+// A sound that is loaded later begins with the default rate.
+function setSpeed(by = 0) {
+  const select = $("speed");
+  select.selectedIndex = Math.min(Math.max(0, select.selectedIndex + by), select.length - 1);
+  for (const player of [sound, besideSound]) player.playbackRate = player.defaultPlaybackRate = Number(select.value);
+}
+
 // Decisions
 
 const FIELDS = [["new-text", "text"], ["new-speaker", "speaker"], ["note", "note"]];
@@ -616,7 +623,7 @@ async function showSpeakers() {
 
 const KEYS = {
   j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1),
-  " ": () => current && play(), l: toggleLoop,
+  " ": () => current && play(), l: toggleLoop, "<": () => setSpeed(-1), ">": () => setSpeed(1),
   ArrowLeft: () => current && seek(sound.currentTime - 0.1), ArrowRight: () => current && seek(sound.currentTime + 0.1),
   "[": () => current && plot.select(sound.currentTime, plot.selection ? plot.selection[1] : plot.end),
   "]": () => current && plot.select(plot.selection ? plot.selection[0] : 0, sound.currentTime),
@@ -699,6 +706,7 @@ function connect() {
     if (event.detail < 2) act(() => current === of && decide(of.decision.keep === button.dataset.keep ? "" : button.dataset.keep));
   });
   for (const [id] of FIELDS) $(id).addEventListener("change", () => act(saveCorrections));
+  $("speed").addEventListener("change", () => setSpeed());
   const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal(), "to-list": () => $("list").scrollIntoView() };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", () => act(action));
   sound.addEventListener("play", () => { $("play").textContent = "Pause"; });
