@@ -9,6 +9,7 @@ import tarfile
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -23,8 +24,9 @@ from tts_prep.export import export as export_store
 from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import add_columns
+from tts_prep.preprocess import add_array, add_columns
 from tts_prep.preprocess.add.add_columns import add_index_array
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 
 N_FRAMES = [7, 3, 9]
 
@@ -271,14 +273,45 @@ def test_an_export_is_a_manifest_of_the_same_utterances(
         np.testing.assert_allclose(utterance.waveform, row.waveform * scale, atol=1)
 
 
+def exported_rows(folder: Path, layout: str) -> list[dict[str, Any]]:
+    """Return the columns of each row of an export, as JSON or parquet has them."""
+    if layout == "nemo":
+        return [json.loads(line) for line in (folder / "manifest.json").read_text(encoding="utf-8").splitlines()]
+    if layout == "lhotse":
+        lines = gzip.decompress((folder / "cuts.jsonl.gz").read_bytes()).splitlines()
+        return [json.loads(line)["supervisions"][0]["custom"] for line in lines]
+    if layout == "webdataset":
+        with tarfile.open(folder / "000000.tar") as archive:
+            members = [member for member in archive if member.name.endswith(".json")]
+            return [json.load(archive.extractfile(member)) for member in members]  # type: ignore[arg-type]
+    return pq.read_table(folder / "data" / "train-00000.parquet").to_pylist()
+
+
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
-def test_numbers_that_json_cannot_hold_are_left_out(tmp_path: Path, layout: str) -> None:
+def test_infinite_numbers_are_exported_and_missing_ones_are_left_out(tmp_path: Path, layout: str) -> None:
     store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True)
     spec = ArraySpec("measures", "float64", (1,), "utterance", index_columns=("loudness_lufs",))
     add_index_array(store, lambda _: spec, lambda: np.array([[-np.inf], [-20.5], [np.nan]]))
     folder = export(store, layout, tmp_path / "out")
-    assert [row.meta.get("loudness_lufs") for row in export_rows(UtteranceDataset(store))] == [None, -20.5, None]
+    found = [row.get("loudness_lufs") for row in exported_rows(folder, layout)]
+    assert found == [-np.inf if layout == "parquet" else "-inf", -20.5, None]
+    # JSON has no word for it.
     assert not any(b"Infinity" in file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet", "kaldi"])
+def test_an_export_has_no_offsets_of_arrays_that_it_leaves_out(tmp_path: Path, layout: str) -> None:
+    settings = Configuration(text=TextConfig("characters")).as_dict()
+    store = write_store(tmp_path / "s", make_rows(N_FRAMES), waveform=True, configuration=settings)
+    add_array(store, "speech_tokens", lambda utterance: np.arange(5, dtype=np.int16), dtype="int16", axis="own")
+    add_columns(store, {"id": list(UtteranceDataset(store).id), "score": [1.5, 2.5, 3.5]})
+    folder = export(store, layout, tmp_path / "out")
+    if layout == "kaldi":
+        names = {path.name.removeprefix("utt2") for path in folder.glob("utt2*")}
+    else:
+        names = {name for row in exported_rows(folder, layout) for name in row}
+    assert "score" in names
+    assert not [name for name in names if "speech_tokens" in name]
 
 
 @pytest.mark.parametrize(
@@ -298,18 +331,10 @@ def test_a_column_of_the_corpus_with_a_name_of_the_layout_is_kept_with_another_n
     spec = ArraySpec("measures", "float64", (len(names),), "utterance", index_columns=names)
     add_index_array(store, lambda _: spec, lambda: np.arange(3 * len(names)).reshape(3, -1) + 0.5)
     folder = export(store, layout, tmp_path / "out")
+    row = exported_rows(folder, layout)[1]
     if layout == "nemo":
-        row = json.loads((folder / "manifest.json").read_text(encoding="utf-8").splitlines()[1])
         assert row["audio_filepath"].startswith("wavs/")
-    elif layout == "lhotse":
-        cut = json.loads(gzip.decompress((folder / "cuts.jsonl.gz").read_bytes()).splitlines()[1])
-        row = cut["supervisions"][0]["custom"]
-    elif layout == "webdataset":
-        with tarfile.open(folder / "000000.tar") as archive:
-            members = [member for member in archive if member.name.endswith(".json")]
-            row = json.load(archive.extractfile(members[1]))  # type: ignore[arg-type]
-    else:
-        row = pq.read_table(folder / "data" / "train-00000.parquet").to_pylist()[1]
+    elif layout == "parquet":
         assert len(row["mel"]) == N_FRAMES[1]
     for number, name in enumerate(names):
         # The store also has a column 'corpus_mel'.

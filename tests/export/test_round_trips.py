@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from stores import SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.export import export
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_array, add_columns
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 
 NAMES = ("loudness_lufs", "pitch_hz", "snr_db", "bandwidth_hz", "phones_per_second")
 
@@ -82,6 +85,27 @@ def test_measures_come_back_and_missing_ones_stay_missing(store: Path, tmp_path:
         np.testing.assert_array_equal(values, before[name][rows])
     absent = set(NAMES) - measures(tmp_path / "again").keys()
     assert all(missing[name].all() for name in absent)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "nemo", "lhotse", "webdataset", "parquet"])
+def test_speakers_and_added_arrays_come_back_and_infinite_numbers_stay_infinite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    rows = [replace(row, id=f"u{i}", speaker=f"spk{i % 2}") for i, row in enumerate(make_rows([44, 44, 44]))]
+    settings = Configuration(text=TextConfig("characters")).as_dict()
+    store = write_store(tmp_path / "s", rows, waveform=True, configuration=settings)
+    tokens = partial(np.arange, 5, dtype=np.int16)
+    add_array(store, "speech_tokens", lambda _: tokens(), dtype="int16", axis="own")
+    add_columns(store, {"id": ["u0", "u1", "u2"], "score": [-np.inf, 2.5, None]})
+    path = lists(store, tmp_path / "out", form)
+    options = ("--jobs", 1, "--frontend", "characters", "--waveform", "int16", "--quiet")
+    status, _, err = run(capsys, "manifest", path, tmp_path / "again", *options)
+    assert status == 0, err
+    again = UtteranceDataset(tmp_path / "again").sort("id")
+    assert list(again.speaker) == ["spk0", "spk1", "spk0"]
+    assert not [name for name in again.columns if "speech_tokens" in name or name == "corpus_speaker"]
+    np.testing.assert_array_equal(np.asarray(again.columns["score"]), [-np.inf, 2.5, np.nan])
+    add_array(tmp_path / "again", "speech_tokens", lambda _: tokens(), dtype="int16", axis="own")
 
 
 def test_a_folder_of_espnet_has_no_measures_and_comes_back_without(store: Path, tmp_path: Path, capsys) -> None:

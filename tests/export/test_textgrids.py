@@ -75,6 +75,26 @@ def test_an_exported_textgrid_gives_the_same_durations_where_every_symbol_has_a_
     assert UtteranceDataset(tmp_path / "two")[0].arrays["durations"].tolist() == frames
 
 
+def test_symbols_of_start_and_end_are_pauses_and_no_part_of_a_phone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, frames = tmp_path / "corpus", [2, 4, 5, 6, 3]
+    record(corpus / "u.wav", (sum(frames) - 1) * HOP + 0.001)
+    write_text(corpus / "list.txt", "u.wav|AE1 N D\n")
+    np.save(corpus / "u.npy", np.array(frames, np.int32))
+    options = ("--frontend", "phonemes", "--symbols", "parakeet", "--ends", "--quiet", "--alignments", corpus)
+    status, _, err = run(capsys, "filelist", corpus / "list.txt", tmp_path / "store", *options)
+    assert status == 0, err
+    dataset = UtteranceDataset(tmp_path / "store")
+    assert [dataset.symbols[number] for number in dataset[0].phonemes] == ["<s>", "AE1", "N", "D", "</s>"]
+    export(tmp_path / "store", "textgrid", tmp_path / "grids")
+    expected = [(2, 6, "AE1"), (6, 11, "N"), (11, 17, "D")]
+    assert entries(tmp_path / "grids/u.TextGrid", "phones") == expected
+    export(tmp_path / "store", "ctm", tmp_path / "ctm")
+    lines = (tmp_path / "ctm/phones.ctm").read_text("utf-8").splitlines()
+    assert lines == [f"u 1 {start * HOP:.4f} {(end - start) * HOP:.4f} {label}" for start, end, label in expected]
+
+
 def test_a_store_without_durations_names_the_command_that_adds_them(tmp_path: Path) -> None:
     from stores import make_rows, write_store
 

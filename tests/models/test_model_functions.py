@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import deque
@@ -254,7 +255,7 @@ def test_a_result_that_is_not_one_value_for_each_utterance_is_an_error(returned:
         (float, np.int64(2**53 + 1), "9007199254740993 is not a number of 64 bits exactly"),
         (float, 10**400, "OverflowError"),
         (float, "3.5", "expected a number, found str"),
-        (float, float("nan"), "expected a finite number, found nan"),
+        (float, -math.inf, -math.inf),
         (float, 1j, "TypeError"),
         (str, np.str_("text"), "text"),
         (str, "", ""),
@@ -269,6 +270,15 @@ def test_a_number_and_a_text_are_kept_exactly_or_missing(kind: type, value: Any,
             assert expected in of.reason
         else:
             assert (type(of["note"]), of["note"]) == (kind, expected)
+
+
+def test_a_number_that_is_nan_leaves_the_utterance_its_other_values() -> None:
+    kinds = {"arrays": (NUMBERS,), "columns": {"score": float}}
+    result = {"codes": [np.array([1], np.int16), np.array([2], np.int16)], "score": [float("nan"), 0.5]}
+    model = type("Model", (), {**kinds, "__call__": lambda _: result})
+    first, second = LoadedModel(ModelFunction("x", model), "cpu", ())({}, [{}, {}])
+    assert (first["codes"].tolist(), second["codes"].tolist(), second["score"]) == ([1], [2], 0.5)
+    assert math.isnan(first["score"])
 
 
 def declared(**declarations: Any) -> None:

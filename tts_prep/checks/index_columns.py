@@ -13,7 +13,7 @@ from tts_prep.checks.mismatch import rank_correlations
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.layout import UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import UtteranceDataset
 
 ARRAY: Final = "measures"
@@ -51,7 +51,7 @@ def holds_measures(dataset: UtteranceDataset) -> bool:
 
     Measures of duplicates are rows of the store, so they are of no use in a part of it.
     """
-    spec = dataset.arrays.get(ARRAY)
+    spec = read_manifest(dataset.path).specs.get(ARRAY)
     if spec is None or spec.index_columns != NAMES or spec.settings.get("version") != VERSION:
         return False
     same_pitch = spec.settings.get("pitch") == _as_dict(dataset.arrays.get("pitch"))

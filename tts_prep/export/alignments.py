@@ -12,7 +12,11 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.export.folder import ExportFolder
 from tts_prep.export.layout import Layout
 from tts_prep.export.rows import export_rows
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
+
+_MARK: Final = 0
+"""The kind of symbols that are neither phones nor pauses."""
 
 _STRESS: Final = frozenset("ˈˌ'")
 """Marks that precede their phone; all other marks follow it."""
@@ -68,10 +72,17 @@ def _aligned(dataset: UtteranceDataset) -> Iterator[tuple[str, list[LabelledTime
             f"{dataset.path}: has no durations; add them with 'tts-prep add {dataset.path} --feature durations'"
         )
     kinds = symbol_kinds(dataset.symbols, dataset.pad_id).tolist()
+    labels = list(dataset.symbols)
+    vocabulary = read_manifest(dataset.path).vocabulary
+    for number in (vocabulary.get(name) for name in ("start", "end", "unk")):
+        if isinstance(number, int):
+            kinds[number] = PAUSE
+    for number in (dataset.pad_id, dataset.metadata.blank_id):
+        kinds[number], labels[number] = _MARK, ""  # the time of a blank is that of the phone before it
     hop = dataset.hop_length / dataset.sample_rate
     for row in export_rows(dataset):
         utterance = row.utterance
-        symbols = [(dataset.symbols[number], kinds[number]) for number in utterance.phonemes.tolist()]
+        symbols = [(labels[number], kinds[number]) for number in utterance.phonemes.tolist()]
         found = _segments(symbols, utterance.arrays["durations"].tolist(), hop)
         words = [_joined([*times]) for _, times in groupby(found, lambda time: bool(time.label))]
         phones = [time for time in found if time.end > time.start]
@@ -82,7 +93,7 @@ def _aligned(dataset: UtteranceDataset) -> Iterator[tuple[str, list[LabelledTime
 def _segments(symbols: Sequence[tuple[str, int]], durations: Sequence[int], hop: float) -> list[LabelledTime]:
     """Return the phones and pauses of an utterance, and the spaces between words, which may have no length.
 
-    A mark is part of the label of its phone. What else is not a phone, such as a start symbol, is a pause.
+    A mark is part of the label of its phone. What else is no phone, such as a symbol of start or end, is a pause.
 
     Args:
         symbols: symbol and kind of each phoneme.

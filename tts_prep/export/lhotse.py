@@ -36,7 +36,7 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dic
     utterance, rate = row.utterance, dataset.sample_rate
     features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
     features_seconds = len(utterance.mel) * dataset.hop_length / rate
-    columns = row.meta
+    columns = row.json_meta
     fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
     if row.language:
         fields["language"] = row.language

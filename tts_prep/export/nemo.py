@@ -32,7 +32,7 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         assert utterance.waveform is not None
         folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
         value = {
-            **row.meta,
+            **row.json_meta,
             **({"language": row.language} if row.language else {}),
             "id": utterance.id,
             "audio_filepath": f"wavs/{row.name}.wav",

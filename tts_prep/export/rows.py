@@ -39,12 +39,21 @@ class ExportRow:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The additional columns that have values; infinite numbers, which JSON cannot hold, are left out."""
+        """The additional columns that have values."""
+        values = ((self.columns[name], self.utterance.meta[name]) for name in self.columns)
+        return {name: value for name, value in values if value != "" and not _is_nan(value)}
+
+    @property
+    def json_meta(self) -> dict[str, Any]:
+        """The additional columns that have values, as JSON holds them: infinite numbers are the texts inf and -inf."""
         return {
-            self.columns[name]: value
-            for name, value in self.utterance.meta.items()
-            if value != "" and not (isinstance(value, float) and not math.isfinite(value))
+            name: str(value) if isinstance(value, float) and math.isinf(value) else value
+            for name, value in self.meta.items()
         }
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _file_name(text: str) -> str:
@@ -81,9 +90,11 @@ def language_of_texts(dataset: UtteranceDataset) -> str:
 def corpus_columns(dataset: UtteranceDataset, written: Collection[str]) -> dict[str, str]:
     """Return column → name in the export, for the additional columns of a dataset.
 
-    ``corpus_`` precedes the name of a column that the layout itself writes.
+    ``corpus_`` precedes the name of a column that the layout itself writes. What says where values of an array are in
+    the store, and which utterances have none, is no column of an export, which does not have the array.
     """
-    columns = dataset[0].meta
+    of_arrays = {name for spec in dataset.arrays.values() for name in (*spec.own_columns, spec.failures)}
+    columns = [name for name in dataset[0].meta if name not in of_arrays]
     names = {}
     for column in columns:
         name = column

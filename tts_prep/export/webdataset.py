@@ -42,7 +42,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     utterance = row.utterance
     value = {
-        **row.meta,
+        **row.json_meta,
         **({"language": row.language} if row.language else {}),
         "id": utterance.id,
         "text": utterance.text,

@@ -244,7 +244,7 @@ class _Making:
 
 
 def _own_arrays(manifest: Manifest) -> dict[str, ArraySpec]:
-    return {name: spec for name, spec in manifest.specs.items() if spec.added and not spec.holds_columns}
+    return {name: spec for name, spec in manifest.array_specs.items() if spec.added}
 
 
 def _is_missing(store: Path, manifest: Manifest, outputs: Outputs) -> bool:

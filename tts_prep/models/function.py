@@ -215,8 +215,6 @@ def _column(name: str, kind: type, value: Any) -> float | str:
     if isinstance(value, (str, bytes)):
         raise FeatureError(f"'{name}': expected a number, found {type(value).__name__}")
     number = float(value)
-    if not math.isfinite(number):
-        raise FeatureError(f"'{name}': expected a finite number, found {number}")
     if isinstance(value, (int, np.integer)) and int(number) != int(value):
         raise FeatureError(f"'{name}': {value} is not a number of 64 bits exactly; return it as a text")
     return number

@@ -236,8 +236,9 @@ def _is_array(kind: Any) -> bool:
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it; dates and the like are texts."""
     if isinstance(value, Decimal):
-        return float(value)
+        return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return json.loads(text) if isinstance(value, list | dict) else text
+    if isinstance(value, list | dict):
+        return json.loads(json.dumps(value, ensure_ascii=False, default=str))
+    return str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import json
 import shutil
 import subprocess
@@ -142,13 +143,77 @@ def test_a_store_is_what_it_was_when_all_that_was_added_is_removed(corpus: Path,
     with_energy = files(store)
     add_columns(store, {"id": list(UtteranceDataset(store).id), "wer": [0.5] * len(UtteranceDataset(store))})
     add_columns(store, {"id": list(UtteranceDataset(store).id)[:1], "note": [LONG]})
-    assert "1 column of the index" in run(capsys, "info", store)[1]
+    assert "2 columns of the index: wer, note\n" in run(capsys, "info", store)[1]
     assert run(capsys, "remove", store, "--columns", "wer,note")[0] == 0
     assert files(store) == with_energy
     add_columns(store, {"id": list(UtteranceDataset(store).id)[:1], "wer": [0.5]})
     assert run(capsys, "remove", store, "--array", "energy", "--columns", "wer")[0] == 0
     assert files(store) == before
     assert [path.name for path in store.parent.iterdir() if "store" in path.name] == ["store"]
+
+
+def added(store: Path, values: list) -> list:
+    """Return a column of four utterances as a store has it once it is added."""
+    add_columns(store, {"id": IDS, "x": values}, replace=True)
+    return list(UtteranceDataset(store).columns["x"])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["0.5", "NA", "2", ""], [0.5, np.nan, 2, np.nan]),
+        ([0.5, "null", 2, None], [0.5, np.nan, 2, np.nan]),
+        (["inf", "-inf", "1", "N/A"], [np.inf, -np.inf, 1, np.nan]),
+        ([True, False, None, True], [1, 0, np.nan, 1]),
+        (["0.5", "-0.25", "1e3", ".5"], [0.5, -0.25, 1000, 0.5]),
+    ],
+)
+def test_words_for_missing_numbers_infinite_numbers_and_truth_are_numbers(
+    store: Path, values: list, expected: list
+) -> None:
+    np.testing.assert_array_equal(np.array(added(store, values), np.float64), expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["007", "12", "7", ""], ["007", "12", "7", ""]),
+        ([2**53 + 1, 2**53 + 3, 5, None], ["9007199254740993", "9007199254740995", "5", ""]),
+        (["9007199254740993", "1", "2", "3"], ["9007199254740993", "1", "2", "3"]),
+        (["happy", "NA", "sad", "null"], ["happy", "NA", "sad", "null"]),
+        (["1_000", "a", "b", "c"], ["1_000", "a", "b", "c"]),
+    ],
+)
+def test_values_that_a_number_would_change_are_texts(store: Path, values: list, expected: list) -> None:
+    assert added(store, values) == expected
+
+
+def test_tables_of_pandas_and_pyarrow_are_added_as_they_are(store: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    days = [dt.date(2024, 1, day) for day in range(1, 5)]
+    add_columns(store, pyarrow.table({"id": IDS, "wer": [0.5, None, 1, 2]}))
+    add_columns(store, pytest.importorskip("pandas").DataFrame({"id": IDS, "day": days, "n": [1, 2, 3, 4]}))
+    dataset = UtteranceDataset(store)
+    np.testing.assert_array_equal(np.asarray(dataset.columns["wer"]), [0.5, np.nan, 1, 2])
+    assert list(dataset.columns["day"]) == ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"]
+    with pytest.raises(
+        ConfigurationError, match="expected a path, a dict of column names and values, or a table, found"
+    ):
+        add_columns(store, 5)
+
+
+def test_a_parquet_has_its_dates_without_quotes_and_its_decimals_and_integers_exactly(
+    store: Path, tmp_path: Path
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    days = [dt.date(2024, 1, day) for day in range(1, 5)]
+    columns = {"id": IDS, "day": days, "session": [2**60 + n for n in range(4)], "clean": [True, False, True, None]}
+    pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    add_columns(store, tmp_path / "t.parquet")
+    dataset = UtteranceDataset(store)
+    assert list(dataset.columns["day"]) == ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"]
+    assert list(dataset.columns["session"]) == [str(2**60 + n) for n in range(4)]
+    np.testing.assert_array_equal(np.asarray(dataset.columns["clean"]), [1, 0, 1, np.nan])
 
 
 def test_an_index_with_columns_is_made_again_from_the_arrays(store: Path, capsys) -> None:
@@ -244,7 +309,7 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
             "s.csv:3: column 'wer': found 'bad', but a number in s.csv:2; expected numbers or",
         ),
         ("id,wer\ntwo,bad\nthree,1\n", "s.csv:2: column 'wer': found 'bad', but a number in s.csv:3"),
-        ("id,wer\ntwo,inf\nthree,1\n", "found 'inf', but a number"),
+        ("id,wer\ntwo,1_000\nthree,1\n", "found '1_000', but a number"),
         ("id,wer,cer\ntwo,1,2\nthree,1\n", "s.csv:3: expected 3 fields separated by ',', found 2; nothing was added"),
         ('id,wer\ntwo,"1', "s.csv:2: not a row of a table"),
         ("name,wer\ntwo,1\n", "s.csv:2: expected a column 'id', or 'audio' with paths, found name, wer"),

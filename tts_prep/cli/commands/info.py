@@ -97,7 +97,7 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **_languages(store, manifest),
         "waveform": f"stored, {specs['waveform'].dtype}" if "waveform" in specs else "not stored",
         **_arrays(where, manifest),
-        **_measures(store, manifest),
+        **_columns(store, manifest),
         **({"other texts": f"{manifest.ood_texts.rows:,}, out of domain"} if manifest.ood_texts else {}),
         **({"corrections": f"{count_text(corrections.rows, 'row')}, see corrections.jsonl"} if corrections else {}),
         **({"remarks": _remarks_text(store, manifest)} if manifest.remarks else {}),
@@ -117,8 +117,8 @@ def _arrays(where: Path, manifest: Manifest) -> dict[str, str]:
 
     return {
         name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
-        for name, spec in manifest.specs.items()
-        if _is_array(spec)
+        for name, spec in manifest.array_specs.items()
+        if spec.added
     }
 
 
@@ -128,7 +128,7 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
 
     if not any(name.startswith("columns/language") for name in manifest.datasets.get(INDEX, {})):
         return {}
-    # Imported late, as in `_measures`.
+    # Imported late, as in `_medians`.
     from tts_prep.loader import UtteranceDataset
     from tts_prep.loader.dataset.settings import languages_text
 
@@ -154,35 +154,37 @@ def _mel_text(audio: Record) -> str:
     )
 
 
-def _is_array(spec: ArraySpec) -> bool:
-    return spec.added and not spec.holds_columns
+def _columns(store: Path, manifest: Manifest) -> dict[str, str]:
+    """Return the columns that were added: how many are measures, with the medians of some, and the names of others."""
+    from tts_prep.quantities import count_text
+
+    found = {
+        name: (*spec.index_columns, *spec.text_columns) for name, spec in manifest.specs.items() if spec.holds_columns
+    }
+    measures = {name: columns for name, columns in found.items() if not _MEDIANS.keys().isdisjoint(columns)}
+    named = [column for name, columns in found.items() if name not in measures for column in columns]
+    rows = {"columns": f"{count_text(len(named), 'column')} of the index: {', '.join(named)}"} if named else {}
+    for name, columns in measures.items():
+        medians = _medians(store, columns)
+        rows[name] = f"{count_text(len(columns), 'column')} of the index" + (f"; medians: {medians}" if medians else "")
+    return rows
 
 
-def _measures(store: Path, manifest: Manifest) -> dict[str, str]:
-    """Return the columns that come from arrays, and the medians of some of them."""
-    specs = manifest.specs.items()
-    found = {name: (*spec.index_columns, *spec.text_columns) for name, spec in specs if spec.holds_columns}
-    if not found:
-        return {}
+def _medians(store: Path, columns: Sequence[str]) -> str:
+    """Return the medians of some columns as text."""
     # Most stores have no such columns, and are shown without the time to import the loader.
     import numpy as np
 
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.quantities import count_text
 
     dataset = UtteranceDataset(store)
-    rows = {}
-    for name, columns in found.items():
-        medians = []
-        for column, unit in _MEDIANS.items():
-            values = np.asarray(dataset.columns[column] if column in columns else [], np.float64)
-            values = values[np.isfinite(values)]
-            if len(values):
-                medians.append(f"{np.median(values):.1f} {unit}")
-        rows[name] = f"{count_text(len(columns), 'column')} of the index" + (
-            f"; medians: {', '.join(medians)}" if medians else ""
-        )
-    return rows
+    medians = []
+    for column, unit in _MEDIANS.items():
+        values = np.asarray(dataset.columns[column] if column in columns else [], np.float64)
+        values = values[np.isfinite(values)]
+        if len(values):
+            medians.append(f"{np.median(values):.1f} {unit}")
+    return ", ".join(medians)
 
 
 def _array_text(spec: ArraySpec, statistics: Record) -> str:

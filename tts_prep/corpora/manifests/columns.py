@@ -15,7 +15,8 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "normalized_text": ("normalized_text", "text_normalized", "normalized_transcription"),
     "text": ("text", "sentence", "transcript", "transcription", "raw_text", "raw_transcription"),
     "id": ("id", "utt_id", "uniq_id", "utterance_id", "segment_id", "key", "__key__"),
-    "speaker": ("speaker", "speaker_id", "client_id", "spk", "spk_id", "reader", "speaker_name"),
+    # NeMo has codes as `speaker` beside names.
+    "speaker": ("speaker_name", "speaker", "speaker_id", "client_id", "spk", "spk_id", "reader"),
     "language": ("language", "lang", "locale"),
     "start": ("offset", "start", "start_time", "begin"),
     "end": ("end", "end_time"),

@@ -16,6 +16,7 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.table_values import number_of
 from tts_prep.preprocess.text.language_codes import language_code
 
 _MAX_SECONDS = 1e9
@@ -95,6 +96,8 @@ def _further_columns(row: Row, roles: Mapping[str, str], is_numeric: Mapping[str
     """Return the values of the columns that have no role, and of the language."""
     meta: dict[str, str | float] = {}
     used = {name for role, name in roles.items() if role not in ("duration", "language")}
+    if roles.get("speaker") == "speaker_name" and is_numeric.get("speaker"):
+        used.add("speaker")  # NeMo's codes of the names
     for name, numeric in is_numeric.items():
         if name in used or (name == roles.get("duration") and "start" in roles):
             continue
@@ -193,7 +196,7 @@ def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None])
         names.setdefault(name)
         # Columns without values are dropped.
         if not _is_missing(value):
-            is_numeric[name] = is_numeric.get(name, True) and _is_number(value)
+            is_numeric[name] = is_numeric.get(name, True) and number_of(value) is not None
 
 
 def _is_missing(value: Any) -> bool:
@@ -202,16 +205,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _number(value: Any) -> float:
-    return math.nan if _is_missing(value) else float(value)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return False
-    try:
-        return math.isfinite(float(value)) and (not isinstance(value, str) or value.strip().isascii())
-    except (ValueError, OverflowError):
-        return False
+    number = number_of(value)
+    return math.nan if number is None else number
 
 
 def _text(value: Any) -> str:

@@ -99,6 +99,11 @@ class Manifest:
         """The specifications of the arrays, those stored in the shards first."""
         return parse_arrays(MANIFEST, self.arrays)
 
+    @cached_property
+    def array_specs(self) -> Mapping[str, ArraySpec]:
+        """The specifications of the arrays whose values are not columns of the index."""
+        return {name: spec for name, spec in self.specs.items() if not spec.holds_columns}
+
     @property
     def files(self) -> tuple[FileEntry, ...]:
         """All files with a checksum in the manifest."""

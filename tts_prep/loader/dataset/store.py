@@ -182,7 +182,7 @@ class Store:
         """
         spec = self.manifest.specs.get(name)
         if spec is None or not spec.added:
-            added = [other for other, of_other in self.manifest.specs.items() if of_other.added]
+            added = [other for other, of_other in self.manifest.array_specs.items() if of_other.added]
             raise ConfigurationError(f"{self.path}: no added array '{name}'; it has {', '.join(added) or 'none'}")
         statistics = parse_statistics(self.path, self.manifest, self.index, spec)
         self._check_unchanged()

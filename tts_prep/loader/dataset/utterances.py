@@ -208,8 +208,11 @@ class UtteranceDataset(FixedColumns):
 
     @property
     def arrays(self) -> Mapping[str, ArraySpec]:
-        """The arrays of the store by name: ``mel``, ``phonemes``, ``waveform`` if stored, and all added arrays."""
-        return self._store.manifest.specs
+        """The arrays of the store by name: ``mel``, ``phonemes``, ``waveform`` if stored, and all added arrays.
+
+        Those whose values are columns of the index are in `columns` alone.
+        """
+        return self._store.manifest.array_specs
 
     def statistics(self, name: str) -> RowStatistics:
         """Return the statistics of an added array, over the store and by speaker.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -81,7 +82,7 @@ def add_index_array(
 
 def add_columns(
     store: str | Path,
-    source: str | Path | Mapping[str, Sequence[Any]],
+    source: str | Path | Mapping[str, Sequence[Any]] | Any,
     *,
     replace: bool = False,
     progress: ShowProgress = hidden,
@@ -101,9 +102,11 @@ def add_columns(
 
     Args:
         store: the store.
-        source: a CSV, TSV, JSON lines, parquet or arrow file, or column name → values. A column ``id`` has the ids of
-            utterances, or a column ``audio`` the paths of recordings; an utterance without a row, and an empty value,
-            has NaN, or an empty text. A column of more than 256 different texts is one of texts, not categories.
+        source: a CSV, TSV, JSON lines, parquet or arrow file; column name → values; or a table of pandas, polars or
+            pyarrow. A column ``id`` has the ids of utterances, or a column ``audio`` the paths of recordings. An
+            utterance without a row, and an empty value, or among numbers ``NA`` or ``null``, has NaN, or an empty text.
+            True and false are 1 and 0. With a value such as ``007``, or an integer above 2⁵³, all of a column are
+            texts. A column of more than 256 different texts is one of texts, not categories.
         replace: whether columns that were added before are replaced.
         progress: called with the number of finished utterances of each step.
 
@@ -116,7 +119,7 @@ def add_columns(
     with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
-        source = source if isinstance(source, Mapping) else Path(source)
+        source = Path(source) if isinstance(source, str) else source
         table = read_column_table(source, _ids(store, manifest), progress)
         if (again := sorted({*table.names} & {*known.names})) and not replace:
             raise StoreError(
@@ -149,16 +152,28 @@ def remove_columns(
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
         _check_removable("column", columns, known.names, store)
-        removable = [name for name in manifest.array_files if name not in (EXTERNAL, EXTERNAL_TEXTS)]
+        removable = _removable(manifest)
         _check_removable("array", arrays, removable, store)
-        return _rewrite(transaction, manifest, known.without(columns), _of_same_models(manifest, arrays), progress)
+        removed = {one for name in arrays for one in removable[name]}
+        return _rewrite(transaction, manifest, known.without(columns), sorted(removed), progress)
 
 
-def _of_same_models(manifest: Manifest, arrays: Sequence[str]) -> list[str]:
-    """Return arrays, and those that the same models have made: columns say which utterances have no values."""
-    models = {name: _names_of_model(spec) for name, spec in manifest.specs.items()}
-    removed = {one for name in arrays for one in models[name]}
-    return sorted({*arrays, *(name for name, found in models.items() if found & removed)})
+def _removable(manifest: Manifest) -> dict[str, set[str]]:
+    """Return the names by which arrays can be removed, and the arrays that each removes: all that its model has made.
+
+    The numbers and texts of a model are stored as arrays whose names are not shown; one that has no other array is
+    removed by the name of its outputs.
+    """
+    specs = {name: spec for name, spec in manifest.specs.items() if name in manifest.array_files}
+    models = {name: _names_of_model(spec) for name, spec in specs.items()}
+    found: dict[str, set[str]] = {}
+    for name in specs.keys() - {EXTERNAL, EXTERNAL_TEXTS}:
+        together = {name, *(other for other in specs if models[other] & models[name])}
+        if not (models[name] and specs[name].holds_columns):
+            found[name] = together
+        elif all(specs[one].holds_columns for one in together):
+            found[re.sub("_(texts|numbers)$", "", name)] = together
+    return dict(sorted(found.items()))
 
 
 def _names_of_model(spec: ArraySpec) -> frozenset[str]:

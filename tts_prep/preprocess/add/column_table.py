@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.tables import table_rows
+from tts_prep.preprocess.table_values import is_missing, is_name_of_digits, is_word_for_missing, number_of
 from tts_prep.progress import Progress, ShowProgress, hidden
 
 MAX_CATEGORIES: Final = 256
@@ -45,36 +45,56 @@ class _Column:
 
     Attributes:
         number: the row of the first number.
-        text, first_text: the row of the first value that is none, and that value.
-        values: the different values that are no numbers, up to one more than a category has.
+        text, first_text: the row of the first value that is neither a number nor a name of digits, and that value.
+        has_names: whether a value is a name of digits, so that all are texts; see `is_name_of_digits`.
+        numbers, texts: the different values that are numbers, and all others, up to one more than a category has.
+        words: those that say, among numbers, that one is missing.
         is_long: whether one of them is too long for a category.
     """
 
     number: str = ""
     text: str = ""
     first_text: str = ""
-    values: set[str] = field(default_factory=set)
+    has_names: bool = False
+    numbers: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
     is_long: bool = False
 
     def add(self, where: str, value: Any) -> None:
-        if _number(value) is not None:
-            self.number = self.number or where
-            return
         text = _plain(value)
-        if not self.text:
-            self.text, self.first_text = where, text
-        self.is_long = self.is_long or len(text) > _MAX_CATEGORY
-        if len(self.values) <= MAX_CATEGORIES:
-            self.values.add(text)
+        if number_of(value) is not None:
+            self.number, of_kind = self.number or where, self.numbers
+        elif is_word_for_missing(value):
+            of_kind = self.words
+        else:
+            of_kind = self.texts
+            if is_name_of_digits(value):
+                self.has_names = True
+            elif not self.text:
+                self.text, self.first_text = where, text
+            self.is_long = self.is_long or len(text) > _MAX_CATEGORY
+        if len(of_kind) <= MAX_CATEGORIES:
+            of_kind.add(text)
 
     @property
     def is_number(self) -> bool:
-        return not self.text
+        return bool(self.number) and not self.texts
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are numbers among texts of which none is like a number."""
+        return bool(self.number and self.text) and not (self.has_names or self.is_text)
+
+    @property
+    def values(self) -> set[str]:
+        """The different texts."""
+        return self.texts | self.words | (self.numbers if self.has_names else set())
 
     @property
     def is_text(self) -> bool:
         """Whether the texts are too many or too long for categories; then some of them can look like numbers."""
-        return self.is_long or len(self.values) > MAX_CATEGORIES
+        return bool(self.texts) and (self.is_long or len(self.values) > MAX_CATEGORIES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +144,7 @@ class ColumnTable:
 
 
 def read_column_table(
-    source: Path | Mapping[str, Sequence[Any]],
+    source: Path | Mapping[str, Sequence[Any]] | Any,
     ids: Sequence[str],
     progress: ShowProgress = hidden,
 ) -> ColumnTable:
@@ -134,13 +154,16 @@ def read_column_table(
     number of utterances and columns, and on the texts that are no categories.
 
     Args:
-        source: a CSV, TSV, JSON lines, parquet or arrow file; or column name → values.
+        source: a CSV, TSV, JSON lines, parquet or arrow file; column name → values; or a table of pandas, polars or
+            pyarrow.
         ids: the ids of the store.
         progress: called with the number of joined utterances of each step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
     """
+    if not isinstance(source, Path | Mapping):
+        source = _columns_of(source)
     where = str(source) if isinstance(source, Path) else "columns"
     reader = _Reader(where, ids)
     for number, (place, values) in enumerate(_rows(source)):
@@ -154,6 +177,21 @@ def read_column_table(
             progress(Progress(reader.joined, len(ids), step="reading the table"))
         reader.fill(table, place, values)
     return reader.finished(table)
+
+
+def _columns_of(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a table of pandas, polars or pyarrow, none of which is imported.
+
+    Raises:
+        ConfigurationError: it is none.
+    """
+    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+    if names is None or not hasattr(table, "__getitem__"):
+        raise ConfigurationError(
+            f"columns: expected a path, a dict of column names and values, or a table, found {type(table).__name__}"
+        )
+    columns = {str(name): table[name] for name in names}
+    return {name: of.to_pylist() if hasattr(of, "to_pylist") else list(of) for name, of in columns.items()}
 
 
 def _rows(source: Path | Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -212,7 +250,7 @@ class _Reader:
             column = self._named(where, name)
             if column in FIXED_COLUMNS:
                 self._own[name] = None
-            elif not _is_missing(value):
+            elif not is_missing(value):
                 _check_value(where, name, value)
                 self._columns.setdefault(column, _Column()).add(where, value)
 
@@ -268,7 +306,7 @@ class _Reader:
         if not self._columns:
             raise CorpusError(f"{self._where}: no column to add, expected one of numbers or texts beside the ids")
         for name, column in self._columns.items():
-            if column.number and column.text and not column.is_text:
+            if column.is_mixed:
                 raise _mixed(name, column)
 
     def empty_table(self) -> ColumnTable:
@@ -298,11 +336,12 @@ class _Reader:
         self.joined += row is not None
         for name, value in values.items() if row is not None else ():
             column = self._names.get(name, "")
-            if name == key or name in self._own or _is_missing(value):
+            is_number = column in table.values and column not in table.categories
+            if name == key or name in self._own or is_missing(value) or (is_number and is_word_for_missing(value)):
                 continue
             assert row is not None
             codes = self._codes.get(column)
-            number = codes.get(_plain(value)) if codes is not None else _number(value)
+            number = codes.get(_plain(value)) if codes is not None else number_of(value)
             if column in table.texts:
                 table.texts[column][row] = _plain(value)  # type: ignore[index]
             elif column in table.values and number is not None:
@@ -364,20 +403,3 @@ def column_name(text: str) -> str:
 
 def _plain(value: Any) -> str:
     return ("true" if value else "false") if isinstance(value, bool | np.bool_) else str(value).strip()
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip().lower() in ("", "nan")
-    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
-
-
-def _number(value: Any) -> float | None:
-    """Return a value as a finite number, or None if it is none."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | str | np.number):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and (not isinstance(value, str) or value.isascii()) else None

@@ -236,15 +236,24 @@ def _where(row: PlannedUtterance | Failure) -> str:
 
 
 def _fields(utterance: SourceUtterance) -> dict[str, Any]:
-    """Return the fields of an utterance for JSON, in which a missing number, NaN in the columns, is null."""
+    """Return the fields of an utterance for JSON, in which a missing number is null, and an infinite one a list."""
     fields = vars(utterance)
-    if any(value != value for value in utterance.meta.values()):
-        fields = {**fields, "meta": {name: value if value == value else None for name, value in utterance.meta.items()}}
+    if any(isinstance(value, float) and not math.isfinite(value) for value in utterance.meta.values()):
+        fields = {**fields, "meta": {name: _packed(value) for name, value in utterance.meta.items()}}
     return fields
 
 
+def _packed(value: str | float) -> object:
+    if isinstance(value, str) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else [str(value)]
+
+
 def _unpacked(fields: Mapping[str, Any]) -> SourceUtterance:
-    meta = {name: math.nan if value is None else value for name, value in fields["meta"].items()}
+    meta = {
+        name: math.nan if value is None else float(value[0]) if isinstance(value, list) else value
+        for name, value in fields["meta"].items()
+    }
     return SourceUtterance(**{**fields, "meta": meta})
 
 
@@ -265,12 +274,10 @@ def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUttera
 
 
 def _fault(item: SourceUtterance | Failure) -> str:
-    """Return what a store cannot hold of a row: texts without UTF-8, infinite numbers; empty if there is nothing."""
+    """Return what a store cannot hold of a row: texts without UTF-8; empty if there is nothing."""
     values = [*vars(item).values()]
     for name, value in getattr(item, "meta", {}).items():
         values += (name, value)
-        if isinstance(value, float) and math.isinf(value):
-            return f"column '{_escaped(name)}': expected a finite number, found {value}"
     try:
         "".join(value for value in values if isinstance(value, str)).encode("utf-8")
     except UnicodeEncodeError:
