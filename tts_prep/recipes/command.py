@@ -1,0 +1,37 @@
+"""``tts-prep recipes``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+def recipes(name: str | None) -> None:
+    r"""List the systems whose batches stores give, or print what to run for the system NAME.
+
+    Printed are the command that makes a store, and the Python code that makes the first batch of it.
+
+    \b
+    Examples:
+      tts-prep recipes
+      tts-prep recipes matcha
+    """
+    import difflib
+
+    from tts_prep.errors import ConfigurationError
+    from tts_prep.recipes.guides import GUIDES
+
+    if name is None:
+        for guide in GUIDES.values():
+            click.echo(f"{guide.name:<18}{guide.recipe.system + ':':<20}{guide.trains}")
+        return
+    if name.lower() not in GUIDES:
+        near = difflib.get_close_matches(name.lower(), GUIDES, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(GUIDES)}"
+        raise ConfigurationError(f"recipes: no recipe {name!r}; {hint}")
+    guide = GUIDES[name.lower()]
+    click.echo("# CORPUS is a folder in the layout of LJ Speech; other corpora have commands of their own.")
+    if "OOD_TEXTS" in guide.command:
+        click.echo("# OOD_TEXTS is a file with a text of another domain in each line.")
+    click.echo(f"{guide.command}\n\n{guide.code}", nl=False)
