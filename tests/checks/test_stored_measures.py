@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import run
+from killing import contents
 from stores import SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.checks import MEASURES, measure
@@ -31,10 +32,6 @@ def store(tmp_path: Path) -> Path:
         row.waveform = np.rint(level * np.sin(np.arange(len(row.waveform)) * 2 * np.pi * 997 / SAMPLE_RATE))
         row.waveform = row.waveform.astype(np.int16)
     return write_store(tmp_path / "store", rows, waveform=True, configuration=AUDIO)
-
-
-def files(store: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
 
 
 def test_measures_are_columns_that_filters_see(store: Path, capsys) -> None:
@@ -80,7 +77,7 @@ def test_a_table_of_all_columns_has_stored_measures_once(store: Path, tmp_path: 
 
 def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: Path, capsys) -> None:
     run(capsys, "add", store, "--measures")
-    before = files(store)
+    before = contents(store)
 
     def fail() -> np.ndarray:
         raise AssertionError("measured again")
@@ -90,20 +87,20 @@ def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: P
     file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
     assert run(capsys, "verify", store)[0] == 1
     run(capsys, "add", store, "--measures")
-    assert files(store) == before
+    assert contents(store) == before
 
 
 def test_the_index_with_measures_can_be_made_again_from_shards_and_arrays(store: Path, capsys) -> None:
     run(capsys, "add", store, "--measures")
-    before = files(store)
+    before = contents(store)
     (store / "index.h5").unlink()
     (store / "manifest.json").unlink()
     assert run(capsys, "reindex", store)[0] == 0
-    assert files(store) == before
+    assert contents(store) == before
 
 
 def test_a_failure_leaves_the_store_as_it_was(store: Path) -> None:
-    before = files(store)
+    before = contents(store)
 
     def fail() -> np.ndarray:
         raise CorruptStoreError("a broken shard")
@@ -113,7 +110,7 @@ def test_a_failure_leaves_the_store_as_it_was(store: Path) -> None:
     taken = ArraySpec("more", "float64", (1,), "utterance", index_columns=("gender",))
     with pytest.raises(StoreError, match="has a column 'gender' from its corpus, which array 'more' needs"):
         add_index_array(store, lambda _: taken, lambda: np.zeros((5, 1)))
-    assert files(store) == before
+    assert contents(store) == before
     assert list(store.parent.iterdir()) == [store]
 
 

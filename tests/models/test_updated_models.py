@@ -12,6 +12,7 @@ import pytest
 import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like
+from killing import contents
 
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
@@ -42,10 +43,6 @@ def make(root: Path, store: Path, rows: Sequence[tuple[str, str, int]], **option
         soundfile.write(root / f"wavs/{uid}.wav", speech_like(0.2 + voice / 1000, voice), SAMPLE_RATE)
     (root / "metadata.csv").write_text("".join(f"{uid}|{text}|{text}\n" for uid, text, _ in rows), encoding="utf-8")
     return prepare(read_ljspeech(root), root, store, options.pop("config", CONFIG), **options)
-
-
-def files(store: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +110,7 @@ def test_the_next_call_computes_the_missing_rows_alone_and_the_bytes_are_those_o
     assert called(place) == {"S-0002", "S-0007"}
     make(place / "corpus", place / "new", CHANGED)
     add(place, "new")
-    assert files(place / "store") == files(place / "new")
+    assert contents(place / "store") == contents(place / "new")
     # Then there is nothing to do.
     forget(place)
     add(place)
@@ -129,7 +126,7 @@ def test_two_updates_in_a_row_leave_the_rows_of_both_to_the_next_call(place: Pat
 
 def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resumes(place: Path) -> None:
     make(place / "corpus", place / "store", CHANGED, existing="update")
-    before = files(place / "store")
+    before = contents(place / "store")
     model = ModelFunction("model", functions.Logged, {"log": str(log_of(place))})
 
     def interrupted(now: Progress) -> None:
@@ -139,13 +136,13 @@ def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resu
 
     with pytest.raises(KeyboardInterrupt):
         add_model(place / "store", model, ModelRun(progress=interrupted, allowed=FailureLimit.parse(1)))
-    assert files(place / "store") == before
+    assert contents(place / "store") == before
     forget(place)
     add(place)
     assert called(place) == {"S-0007"}
     make(place / "corpus", place / "new", CHANGED)
     add(place, "new")
-    assert files(place / "store") == files(place / "new")
+    assert contents(place / "store") == contents(place / "new")
 
 
 def test_broken_files_of_a_model_are_not_kept_and_are_computed_again(place: Path) -> None:
