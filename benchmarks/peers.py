@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import shutil
 import sys
 import time
 import warnings
@@ -54,20 +55,31 @@ def torch_epochs(paths, batches):
         )
 
 
+def written(folder, write):
+    """Write a folder by a function unless it is there, under another name until it is whole."""
+    if not folder.exists():
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        write(unfinished)
+        unfinished.rename(folder)
+    return folder
+
+
 def datasets_epochs(paths, batches, work):
     import datasets
     import torch
 
     datasets.disable_progress_bars()
-    folder = work / "datasets"
-    if not folder.exists():
-        features = datasets.Features({"mel": datasets.Array2D((None, N_MELS), "float32")})
+    features = datasets.Features({"mel": datasets.Array2D((None, N_MELS), "float32")})
 
-        def rows():
-            for path in paths:
-                yield {"mel": np.load(path)}
+    def rows():
+        for path in paths:
+            yield {"mel": np.load(path)}
 
+    def write(folder):
         datasets.Dataset.from_generator(rows, features=features, cache_dir=str(work / "cache")).save_to_disk(folder)
+
+    folder = written(work / "datasets", write)
     dataset = datasets.load_from_disk(folder).with_format("numpy")
     loader = torch.utils.data.DataLoader(
         dataset, batch_sampler=batches, collate_fn=lambda rows: pad([np.array(row["mel"], np.float32) for row in rows])
@@ -78,12 +90,13 @@ def datasets_epochs(paths, batches, work):
 def webdataset_epochs(paths, batches, work):
     import webdataset
 
-    folder = work / "webdataset"
-    if not folder.exists():
+    def write(folder):
         folder.mkdir()
         with webdataset.ShardWriter(str(folder / "%05d.tar"), maxcount=1000, verbose=0) as writer:
             for path in paths:
                 writer.write({"__key__": path.stem.replace(".", "_"), "npy": np.load(path)})
+
+    folder = written(work / "webdataset", write)
     shards = [str(path) for path in sorted(folder.glob("*.tar"))]
     size = max(len(batch) for batch in batches)
     dataset = webdataset.WebDataset(shards, shardshuffle=False, empty_check=False).decode().to_tuple("npy")
@@ -127,11 +140,12 @@ class Batches:
 def streaming_epochs(paths, batches, work):
     import streaming
 
-    folder = work / "mds"
-    if not folder.exists():
+    def write(folder):
         with streaming.MDSWriter(out=str(folder), columns={"mel": "ndarray:float32"}) as writer:
             for path in paths:
                 writer.write({"mel": np.load(path)})
+
+    folder = written(work / "mds", write)
     streaming.base.util.clean_stale_shared_memory()
     dataset = streaming.StreamingDataset(local=str(folder), batch_size=1, shuffle=False)
     yield "mosaicml-streaming (MDS), 0 workers", Batches(batches, lambda position: dataset[position]["mel"])
@@ -144,12 +158,13 @@ def litdata_sample(path):
 def litdata_epochs(paths, batches, work):
     import litdata
 
-    folder = work / "litdata"
-    if not (folder / "index.json").exists():
+    def write(folder):
         with redirect_stdout(sys.stderr):
             litdata.optimize(
                 litdata_sample, [str(path) for path in paths], str(folder), chunk_bytes="64MB", num_workers=1
             )
+
+    folder = written(work / "litdata", write)
     # Without batch_decode=0, every item of another place decodes 256 items around it.
     dataset = litdata.StreamingDataset(str(folder), shuffle=False, batch_decode=0)
     # Not by its own loader, which has an order of its own: remote.py measures that.

@@ -69,6 +69,12 @@ def corpus(hours: float) -> Path:
     return HERE / "output" / f"corpus-{hours:g}h"
 
 
+def left(folder: Path) -> str:
+    """Return how much the benchmarks have left in a folder."""
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return f"{folder} has {size / 1e9:.1f} GB, which further runs use again; delete it when you are done"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the benchmarks, and write docs/benchmarks.md.")
     parser.add_argument("--peer-python", nargs="+", default=[], metavar="PYTHON", help="environments with the peers")
@@ -98,6 +104,8 @@ def main() -> None:
             failed += [name] if done.returncode else []
     if not options.list and not options.results:
         subprocess.run([sys.executable, str(HERE.parent / "docs" / "make_benchmarks.py")], check=True)
+    if not options.list:
+        print(left(HERE / "output"), file=sys.stderr)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

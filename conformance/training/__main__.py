@@ -65,10 +65,14 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the losses of one system")
     options = parser.parse_args()
     names = options.only.split(",")
-    for name in names:
-        if missing := list(SYSTEMS[name].missing(options.sources)):
+    needed = {name: list(SYSTEMS[name].missing(options.sources)) for name in names}
+    for name, missing in needed.items():
+        if missing:
             print(f"{name} needs {', '.join(missing)}", file=sys.stderr)
+    names = [name for name in names if not needed[name]]
     if options.json:
+        if not names:
+            sys.exit(1)
         print(json.dumps(compared(names[0], options)))
         return
     print("| system | batches | losses with its own | with the recipe's | first step | largest difference |")

@@ -89,7 +89,18 @@ _STANDARDIZED = "(np.load(filename) - float(mean)) / float(std)"
 SYSTEMS: Final = {
     "f5tts": System(
         "F5-TTS",
-        ("datasets", "ema_pytorch", "jieba", "rjieba", "pypinyin", "torchdiffeq", "x_transformers", "wandb"),
+        (
+            "datasets",
+            "ema_pytorch",
+            "jieba",
+            "rjieba",
+            "pypinyin",
+            "torchdiffeq",
+            "x_transformers",
+            "wandb",
+            "loguru",
+            "einx",
+        ),
         package="f5_tts",
     ),
     "styletts2": System(
@@ -109,7 +120,18 @@ SYSTEMS: Final = {
     ),
     "matcha": System(
         "Matcha-TTS",
-        ("conformer", "diffusers", "einops", "gdown", "hydra", "lightning", "phonemizer", "rootutils", "unidecode"),
+        (
+            "conformer",
+            "diffusers",
+            "einops",
+            "gdown",
+            "hydra",
+            "lightning",
+            "phonemizer",
+            "rootutils",
+            "unidecode",
+            "wget",
+        ),
         package="matcha",
         compiled=(f"{_MATCHA}/core.pyx", _MATCHA),
     ),

@@ -29,6 +29,7 @@ from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
 from tts_prep.loader.samplers.batches import BatchSampler
 from tts_prep.loader.samplers.positions import RandomSampler, SequentialSampler
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -215,6 +216,7 @@ class DataLoader(Generic[BatchT]):
             if sampler is None:
                 sampler = _own_sampler(dataset, shuffle, seed, rank, world_size)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            _check_not_empty(batch_sampler, sampler, len(dataset))
         _check_size(batch_sampler, dataset)
         _check_stores(dataset, collate_fn)
         self.dataset = dataset
@@ -455,6 +457,16 @@ def _check_size(batch_sampler: object, dataset: Sized) -> None:
         raise SamplingError(
             f"the sampler was made for {batch_sampler.size:,} utterances, the dataset has {len(dataset):,}; "
             "create it for this dataset"
+        )
+
+
+def _check_not_empty(batch_sampler: BatchSampler, sampler: object, n_examples: int) -> None:
+    """Raise SamplingError if `drop_last` drops every batch of an epoch."""
+    if batch_sampler.drop_last and isinstance(sampler, Sized) and not len(batch_sampler):
+        ranks = batch_sampler.world_size
+        raise SamplingError(
+            f"drop_last: an epoch has no batch: {count_text(n_examples, 'example')}"
+            f"{f' shared by {ranks} ranks' if ranks > 1 else ''}, and a batch has more; decrease batch_size"
         )
 
 

@@ -17,6 +17,8 @@ from tts_prep.loader.samplers.base import Sampler
 from tts_prep.loader.samplers.ranks import Rank
 
 _ORDER, _FIRST_PASS = range(2)
+_MAX_GROUPS = 1 << 20
+"""The memory of a sampler grows with the largest number of a group."""
 
 
 class MixingSampler(Sampler[int]):
@@ -68,6 +70,11 @@ class MixingSampler(Sampler[int]):
             raise SamplingError("groups: expected the group of each utterance, integers [n]; is the dataset empty?")
         if int(self._groups.min()) < 0:
             raise ConfigurationError(f"groups: expected non-negative integers, found {int(self._groups.min())}")
+        if int(self._groups.max()) >= _MAX_GROUPS:
+            raise ConfigurationError(
+                f"groups: expected numbers below {_MAX_GROUPS:,}, found {int(self._groups.max())}; number the groups "
+                "from 0: np.unique(groups, return_inverse=True)[1]"
+            )
         if not temperature > 0:
             raise ConfigurationError(f"temperature: expected a number above 0, found {temperature}")
         self._count = len(self._groups) if num_samples is None else operator.index(num_samples)

@@ -20,18 +20,31 @@ _BLOCK = 1 << 20
 """The number of utterances shuffled at a time; larger epochs start without waiting for a full permutation."""
 
 
+def length_of(data_source: Sized | int) -> int:
+    """Return the length of a dataset, or a length itself.
+
+    Raises:
+        ConfigurationError: it is negative, or has no length.
+    """
+    if isinstance(data_source, Sized):
+        return len(data_source)
+    if not isinstance(data_source, int | np.integer) or isinstance(data_source, bool) or data_source < 0:
+        raise ConfigurationError(f"data_source: expected a dataset or its length, found {data_source!r}")
+    return int(data_source)
+
+
 class SequentialSampler(Sampler[int]):
     """Visit every utterance in order.
 
     Args:
-        data_source: the dataset, or anything of the same length.
+        data_source: the dataset, anything of the same length, or the length.
         rank: see `Sampler`.
         world_size: see `Sampler`.
     """
 
-    def __init__(self, data_source: Sized, *, rank: Rank = 0, world_size: int = 1) -> None:
+    def __init__(self, data_source: Sized | int, *, rank: Rank = 0, world_size: int = 1) -> None:
         super().__init__(rank=rank, world_size=world_size)
-        self._size = len(data_source)
+        self._size = length_of(data_source)
 
     @property
     def size(self) -> int:
@@ -63,7 +76,7 @@ class RandomSampler(Sampler[int]):
         True
 
     Args:
-        data_source: the dataset, or anything of the same length.
+        data_source: the dataset, anything of the same length, or the length.
         replacement: draw each position independently, so that some come twice and some not at all.
         num_samples: positions per epoch; defaults to the length of the dataset. If it is larger and `replacement` is
             False, one permutation follows another.
@@ -81,7 +94,7 @@ class RandomSampler(Sampler[int]):
 
     def __init__(
         self,
-        data_source: Sized,
+        data_source: Sized | int,
         replacement: bool = False,
         num_samples: int | None = None,
         *,
@@ -92,7 +105,7 @@ class RandomSampler(Sampler[int]):
         world_size: int = 1,
     ) -> None:
         super().__init__(rank=rank, world_size=world_size)
-        self._size = len(data_source)
+        self._size = length_of(data_source)
         if shards is not None and replacement:
             raise ConfigurationError("shards: cannot be combined with replacement")
         self._shard_windows = None if shards is None else ShardWindows(shards, shard_window, self._size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,18 +76,26 @@ class WeightedRandomSampler(Sampler[int]):
         """Iterate over the positions of an epoch, for all ranks."""
         return map(int, self._drawn(epoch))
 
+    @cached_property
+    def _scaled(self) -> npt.NDArray[np.float64]:
+        """The weights by a power of two, which rounds nothing, so that neither their sum nor a quotient overflows."""
+        exponent = int(np.frexp(self._weights.max(initial=0.0))[1])
+        return np.ldexp(self._weights, -exponent)
+
     def _drawn(self, epoch: int) -> Array:
         if self._replacement:
             uniform = (random_words(self._count, self._seed, epoch) >> np.uint64(11)) / 2**53
-            bounds = np.cumsum(self._weights)
+            bounds = np.cumsum(self._scaled)
             # A position of weight 0 has an empty interval; rounding must not draw one beyond the last interval.
             last = int(np.flatnonzero(self._weights)[-1]) if self._count else 0
             drawn: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
             return drawn
         uniform = ((random_words(self.size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
-        with np.errstate(divide="ignore"):
-            keys = np.log(uniform) / self._weights
-        first: Array = np.argsort(-keys, kind="stable")[: self._count]
+        with np.errstate(divide="ignore", over="ignore"):
+            keys = np.log(uniform) / self._scaled
+            # Where even the quotient overflows, of weights 10^300 below the largest, its logarithm does not.
+            logarithms = np.log(-np.log(uniform)) - np.log(self._weights)
+        first: Array = np.lexsort((logarithms, -keys))[: self._count]
         return first
 
     def _order_size(self, epoch: int) -> int:  # noqa: ARG002

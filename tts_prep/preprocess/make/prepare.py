@@ -33,6 +33,7 @@ from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
+from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
@@ -44,6 +45,7 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
@@ -132,6 +134,10 @@ def prepare(
         TtsPrepError: the run failed. Finished shards are kept.
     """
     allowed, change, given = FailureLimit.parse(max_failures), _change(existing, part), provenance.checked()
+    if config.text.symbols == AUTO:
+        # Read twice: for their symbols, and for the plan.
+        items = list(items)
+        config = with_collected_symbols(config, items, jobs=jobs, backend=backend)
     with (
         StoreTransaction.begin(store, change) as transaction,
         worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
