@@ -97,7 +97,9 @@ def _verify(store: Path | str, cache: Path | None, cache_size: int | None) -> in
         say(one_line(fault))
     if faults:
         shown = without_secret(store)
-        click.echo(one_line(f"tts-prep: error: {shown}: {len(faults)} of {len(sizes)} files are broken"), err=True)
+        again = f"; 'tts-prep verify {shown} --repair CORPUS' makes them again" if cache is None else ""
+        found = f"{shown}: {len(faults)} of {len(sizes)} files are broken{again}"
+        click.echo(one_line(f"tts-prep: error: {found}"), err=True)
         return 1
     _say_intact(store, folder, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
     return 0

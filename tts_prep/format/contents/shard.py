@@ -216,9 +216,11 @@ def inspect_file(
         raise CorruptStoreError(f"{path}: cannot be read ({error.strerror})") from error
     # Checked before HDF5 opens it, so that an accidentally damaged file cannot crash HDF5.
     if digest.sealed is None:
-        raise CorruptStoreError(f"{path}: its seal is missing; make the file again")
+        raise CorruptStoreError(f"{path}: its seal is missing; 'tts-prep verify --repair CORPUS' makes the file again")
     if not digest.sealed:
-        raise CorruptStoreError(f"{path}: its bytes do not match its seal; make the file again")
+        raise CorruptStoreError(
+            f"{path}: its bytes do not match its seal; 'tts-prep verify --repair CORPUS' makes the file again"
+        )
     return digest, {name: place for name, place in find(path).items() if name != CHECKSUMS}
 
 

@@ -162,9 +162,12 @@ def row_keys(path: Path) -> list[bytes]:
 
 
 def unfinished_settings(store: Path) -> Mapping[str, Any] | None:
-    """Return the settings of an unfinished store, from the header of a shard; None if it has no intact shard."""
+    """Return the settings of an unfinished store, from the header of a shard; None if it has no intact shard.
+
+    A shard all of whose rows have failed has nothing to lose: the settings that a message said to change are changed.
+    """
     headers = (_header(path) for _, path in shard_files(store))
-    return next((vars(header) for header in headers if header), None)
+    return next((vars(header) for header in headers if header and header.rows), None)
 
 
 def _header(path: Path) -> ShardHeader | None:

@@ -1,0 +1,80 @@
+"""The messages of the package that name a command or an option of tts-prep: what they tell somebody to type."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "tts_prep"
+# A command, an option with what is beside it, an extra, or a command that the message does not name.
+_ADVICE = re.compile(
+    r"tts-prep [a-z{]|(?:^|[\s('/,])--[a-z{][\w-]*|pip install|\b(?:run|make) [^.;]*\bagain\b|"
+    r"\bthe command that makes\b",
+)
+# The functions whose texts are help, which is no message: it is printed in no state, and docs and help have tests of
+# their own.
+_HELP = {"option", "Option", "Corpus", "argument", "command", "group", "Setting", "Setter", "note_of", "Row", "_Option"}
+_NOT_ADVICE = re.compile(r"--[\w-]+(/--[\w-]+)?|tts-prep [a-z -]+")
+"""A text that is no sentence: the name of an option, of a kind of files, of a program."""
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A text of a module, with the names of its fields in braces."""
+
+    file: str
+    line: int
+    text: str
+
+
+@cache
+def advices() -> tuple[Literal, ...]:
+    """Return the texts of messages that name a command or an option."""
+    return tuple(_advices())
+
+
+def _advices() -> Iterator[Literal]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        outside = {id(node) for node in _not_messages(tree)}
+        for node in ast.walk(tree):
+            text = _text(node)
+            if text and id(node) not in outside and _ADVICE.search(text) and not _NOT_ADVICE.fullmatch(text):
+                yield Literal(path.relative_to(PACKAGE).as_posix(), node.lineno, text)
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = (
+            part.value if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}" for part in node.values
+        )
+        return "".join(parts)
+    return ""
+
+
+def _not_messages(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield docstrings, texts of help, and the parts of longer texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            for part in ast.walk(node):
+                if part is not node:
+                    yield part
+        elif isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name in _HELP:
+                yield from ast.walk(node)
+
+
+if __name__ == "__main__":
+    for literal in advices():
+        print(f"{literal.file}:{literal.line}: {literal.text!r}")
+    print(len(advices()))
