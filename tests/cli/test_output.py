@@ -80,8 +80,8 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
             assert (status, f"{link}: is a link, expected a regular file" in err) == (1, True)
 
 
-LISTS = ("presets", "frontends", "features", "languages", "symbols")
-"""Commands that only print a list, which have no --quiet."""
+LISTS = ("presets", "frontends", "features", "languages", "symbols", "phonemize", "recipes")
+"""Commands that only print what was asked for, which have no --quiet."""
 
 
 def test_every_command_on_a_store_can_be_quiet(

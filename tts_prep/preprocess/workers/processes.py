@@ -42,8 +42,9 @@ from tts_prep.preprocess.workers.worker import (
 Job = TypeVar("Job")
 Done = TypeVar("Done")
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_DEFERRED: Final = (*_SIGNALS, signal.SIGALRM)
+# Windows has neither SIGHUP nor SIGALRM.
+_SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_DEFERRED: Final = (*_SIGNALS, *(getattr(signal, name) for name in ("SIGALRM",) if hasattr(signal, name)))
 """The signals whose handlers wait while a process starts: also that of the timer that raises an interruption again."""
 _SPAWN = multiprocessing.get_context("spawn")
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMBA", "NUMEXPR")
