@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from corpora import TEXTS, write_ljspeech
+from killing import contents
 
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -26,10 +27,6 @@ from tts_prep.preprocess.workers.backend import Backend
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="needs distributed")
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
-
-
-def contents(store: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
 
 
 class Cluster:

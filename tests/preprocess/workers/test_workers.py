@@ -269,9 +269,10 @@ def test_a_job_that_cannot_be_sent_to_a_process_is_an_error_with_the_reason() ->
 @pytest.mark.parametrize(
     ("function", "kind", "message"),
     [
-        (jobs.raise_of_two_arguments, RuntimeError, "OfTwoArgumentsError: one and two"),
-        (jobs.leave, WorkerError, "a job ended with SystemExit: 3"),
-        (jobs.lack_memory, MemoryError, ""),
+        # As another exception, unless a library that is imported has taught pickle to read such exceptions.
+        (jobs.raise_of_two_arguments, Exception, "OfTwoArgumentsError: one and two"),
+        (jobs.leave, WorkerError, "WorkerError: a job ended with SystemExit: 3"),
+        (jobs.lack_memory, MemoryError, "MemoryError: "),
     ],
 )
 def test_what_a_job_raises_is_an_exception_that_the_parent_can_read(
@@ -280,7 +281,9 @@ def test_what_a_job_raises_is_an_exception_that_the_parent_can_read(
     parent, child = multiprocessing.Pipe()
     with parent, child:
         answer, (error, text) = pickle.loads(_answer(child, pickle.dumps((function, 1, {}))))
-    assert (answer, type(error), str(error)) == (FAILED, kind, message)
+    assert answer == FAILED
+    assert isinstance(error, kind)
+    assert f"{type(error).__name__}: {error}".endswith(message)
     assert function.__name__ in text
 
 
