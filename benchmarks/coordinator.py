@@ -35,11 +35,11 @@ import numpy as np
 import soundfile
 
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.make.shards import make_shard
 from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import Worker, WorkerPool
 from tts_prep.preprocess.workers.worker import DONE

@@ -59,7 +59,7 @@ def run_once(corpus: Path, limit: int | None) -> dict[str, float]:
     """Make a store in this process; return phase → seconds of processor time."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-    from tts_prep.preprocess.make.prepare import prepare
+    from tts_prep.preprocess.run import prepare
 
     found = {"importing": time.process_time()} | dict.fromkeys([*PHASES, "the rest"], 0.0)
     root = f"{Path(tts_prep.__file__).parent}{os.sep}"

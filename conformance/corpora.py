@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import large_corpora
 
 from tts_prep.preprocess import read_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 Row = tuple[str, str, str, float, float | None]
 """Text, speaker, recording relative to the corpus, start, and end."""

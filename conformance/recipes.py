@@ -29,7 +29,7 @@ from phonemizer.backend.espeak.wrapper import EspeakWrapper
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.recipes import collate_hifigan
 
 ROWS: list[tuple[str, ...]] = []

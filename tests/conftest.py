@@ -119,7 +119,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     """Return a read-only complete store of the shared corpus, in shards of three."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
     from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-    from tts_prep.preprocess.make.prepare import prepare
+    from tts_prep.preprocess.run import prepare
 
     path = tmp_path_factory.mktemp("stores") / "store"
     prepare(read_ljspeech(corpus), corpus, path, Configuration(store=StoreConfig(shard_utterances=3)))

@@ -30,7 +30,7 @@ from tts_prep.errors import TtsPrepError
 from tts_prep.loader import DataLoader, UtteranceDataset
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 
 @dataclass(frozen=True)

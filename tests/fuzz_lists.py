@@ -39,11 +39,11 @@ from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.formats import read_durations
 from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.plan.shard_plans import plan_shards
 from tts_prep.preprocess.recording_locations import open_recording
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 SLOWEST = 5.0  # seconds
 MOST_MEMORY = 1 << 30  # bytes

@@ -11,8 +11,6 @@ import numpy as np
 import soundfile
 from corpora import speech_like
 
-from tts_prep.containers.ogg import page_checksum
-
 RATE = 24_000  # one that Opus has
 CONTAINERS = {
     "wav": ("WAV", "PCM_16"),
@@ -122,6 +120,8 @@ PIPED: dict[str, Callable[[], bytes]] = {
 
 def opus_of_rate(rate: int) -> bytes:
     """Return an Opus file whose header names another sample rate of the encoder's input."""
+    from tts_prep.containers.ogg import page_checksum
+
     data = recording("opus")
     data = _replaced(data, data.index(b"OpusHead") + 12, struct.pack("<I", rate))
     first = data[: data.index(b"OggS", 4)]
@@ -170,6 +170,8 @@ def sph(bits: int, little: bool) -> tuple[bytes, np.ndarray]:
 
 def ogg_flac() -> bytes:
     """Return FLAC in Ogg: a page for each packet."""
+    from tts_prep.containers.ogg import page_checksum
+
     data = recording("flac")
     packets, position, last = [], 4, False
     while not last:

@@ -18,7 +18,7 @@ from killing import contents
 from tts_prep.errors import WriteError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 
 def main() -> None:

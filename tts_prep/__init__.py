@@ -1,4 +1,9 @@
-"""Prepare text-to-speech corpora once, load them fast ever after."""
+"""Prepare text-to-speech corpora once, load them fast ever after.
+
+The folders `format`, `preprocess`, `loader` and `cli` are the core, which makes a store of LJ Speech and loads padded
+batches of it. Every other folder is a room, whose module ``room`` says what it brings through the doors of
+`tts_prep.doors`; the core works without it.
+"""
 
 from __future__ import annotations
 

@@ -54,6 +54,7 @@ def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -
     assert "vector, float32 × 3, by utterance" in out
 
 
+@pytest.mark.whole
 def test_a_store_that_cannot_be_replaced_is_an_error_before_its_measures_are_made(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_store_that_cannot_be_replaced_is_an_error_before_its_measures_are_mad
     assert (code, "unexpected link; remove it" in err) == (1, True)
 
 
+@pytest.mark.whole
 def test_info_shows_the_medians_of_added_measures(capsys: Capture, tmp_path: Path) -> None:
     _, store = make(capsys, tmp_path)
     assert run(capsys, "add", store, "--measures")[0] == 0
@@ -73,6 +75,7 @@ def test_info_shows_the_medians_of_added_measures(capsys: Capture, tmp_path: Pat
     assert line.endswith(f"columns of the index; medians: {rate:.1f} phones/s")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -99,6 +102,7 @@ def test_add_shows_how_many_shards_are_done(capsys: Capture, tmp_path: Path, mon
     assert err.splitlines() == ["0 of 1 shards", "1 of 1 shards"]
 
 
+@pytest.mark.whole
 def test_columns_and_measures_show_their_steps_and_how_many_utterances_are_done(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.preprocess.make import phonemizing
 from tts_prep.preprocess.text import get_frontend
 
+pytestmark = pytest.mark.whole
+
 EXAMPLES = int(os.environ.get("EXAMPLES", "0"))
 HOSTILE = [
     f"It cost ${'1' * 41}.",

@@ -24,6 +24,7 @@ def write_corpus(root: Path, texts: list[str]) -> Path:
     return root / "list.txt"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("packages", "language", "texts", "first", "software", "reason"),
     [

@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bad")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{case.name} {case.given}" for case in CASES])
 def test_a_bad_input_has_the_documented_message_and_status(number: int, folder: Path) -> None:
     case: Case = CASES[number]

@@ -29,7 +29,7 @@ from tts_prep.cli.progress import make_progress
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.mel import COMPILING
-from tts_prep.preprocess.make.prepare import Result
+from tts_prep.preprocess.run import Result
 from tts_prep.progress import Progress
 from tts_prep.quantities import bytes_text, duration_text
 
@@ -282,6 +282,7 @@ def test_a_mistyped_name_gets_a_suggestion_in_the_same_line(
     assert err.count("\n") == 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -424,6 +425,7 @@ def test_info_separates_a_long_name_of_an_array_from_its_line(
     assert "\nspeaker_vector float32 × 4 by utterance" in run(capsys, "info", tmp_path / "store")[1]
 
 
+@pytest.mark.whole
 def test_one_file_is_counted_in_the_singular(capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "webdataset"
     assert run(capsys, "export", store, folder, "--to", "webdataset")[1].startswith(f"{folder}: 1 file in the layout")

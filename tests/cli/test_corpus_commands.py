@@ -24,7 +24,7 @@ from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make import ood_texts as ood_module
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.text import Vocab, get_frontend
 
 JOBS = ("--jobs", 1)
@@ -34,6 +34,7 @@ def failures(store: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in (store / "failures.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.whole
 def test_the_first_lines_of_a_run_say_what_was_understood(capsys, tmp_path: Path) -> None:
     record(tmp_path / "a.wav", 0.2)
     (tmp_path / "list.txt").write_text("a.wav|anna|One two three.\na.wav|anna|Broken|line\n", encoding="utf-8")
@@ -50,6 +51,7 @@ def test_the_first_lines_of_a_run_say_what_was_understood(capsys, tmp_path: Path
     assert (status, "cannot tell text from speaker" in err, "--columns" in err) == (1, True, True)
 
 
+@pytest.mark.whole
 def test_vctk_becomes_a_store_whose_columns_the_loader_filters_on(capsys, tmp_path: Path) -> None:
     root, store = write_vctk(tmp_path / "vctk"), tmp_path / "store"
     status, out, _ = run(capsys, "vctk", root, store, "--max-failures", 1, "--language", "en-gb", *JOBS)
@@ -67,6 +69,7 @@ def test_vctk_becomes_a_store_whose_columns_the_loader_filters_on(capsys, tmp_pa
     assert SPEAKER_INFO.startswith("ID")
 
 
+@pytest.mark.whole
 def test_libritts_becomes_a_store_with_its_subsets_as_splits(capsys, tmp_path: Path) -> None:
     root, store = write_libritts(tmp_path / "libritts"), tmp_path / "store"
     status, _, _ = run(capsys, "libritts", root, store, "--max-failures", 1, *JOBS)
@@ -79,6 +82,7 @@ def test_libritts_becomes_a_store_with_its_subsets_as_splits(capsys, tmp_path: P
     assert dataset[2].phoneme_text == get_frontend().phoneticize("In eighteen forty-three.")
 
 
+@pytest.mark.whole
 def test_a_file_list_takes_relative_paths_under_its_root_and_absolute_ones_as_they_stand(
     capsys, tmp_path: Path
 ) -> None:
@@ -98,6 +102,7 @@ def test_a_file_list_takes_relative_paths_under_its_root_and_absolute_ones_as_th
     assert read_manifest(tmp_path / "store").remarks["unknown_symbols"]["count"] == 1
 
 
+@pytest.mark.whole
 def test_unknown_symbols_are_dropped_or_replaced_as_asked_and_counted_all_the_same(capsys, tmp_path: Path) -> None:
     record(tmp_path / "1.wav")
     write_text(tmp_path / "list.txt", "1.wav|a☃b☃\n")
@@ -118,6 +123,7 @@ def test_unknown_symbols_are_dropped_or_replaced_as_asked_and_counted_all_the_sa
     assert "2 unknown symbols" in out
 
 
+@pytest.mark.whole
 def test_words_that_are_not_in_the_dictionary_are_reported(capsys, own_corpus: Path, tmp_path: Path) -> None:
     (own_corpus / "metadata.csv").write_text("S-0000|x|The zyzzogeton and the zyzzogeton.\n", encoding="utf-8")
     status, out, _ = run(capsys, "ljspeech", own_corpus, tmp_path / "store", "--frontend", "arpabet", *JOBS)
@@ -127,6 +133,7 @@ def test_words_that_are_not_in_the_dictionary_are_reported(capsys, own_corpus: P
     assert (len(dataset.symbols), dataset.pad_id) == (81, 0)
 
 
+@pytest.mark.whole
 def test_kaldi_languages_are_spoken_utterance_by_utterance(capsys, tmp_path: Path) -> None:
     root = write_kaldi(tmp_path / "data", KALDI)
     assert run(capsys, "kaldi", root, tmp_path / "store", *JOBS)[0] == 0
@@ -136,6 +143,7 @@ def test_kaldi_languages_are_spoken_utterance_by_utterance(capsys, tmp_path: Pat
     assert german.meta == {"emotion": "", "gender": "m", "language": "de"}
 
 
+@pytest.mark.whole
 def test_a_language_that_espeak_does_not_have_costs_its_utterances(capsys, tmp_path: Path) -> None:
     root = write_kaldi(tmp_path / "data", {**KALDI, "utt2lang": "u1 en-us\nu2 klingonese\n"})
     status, _, _ = run(capsys, "kaldi", root, tmp_path / "store", "--max-failures", 1, *JOBS)
@@ -143,6 +151,7 @@ def test_a_language_that_espeak_does_not_have_costs_its_utterances(capsys, tmp_p
     assert failures(tmp_path / "store")[0]["reason"].startswith("text:2: language: espeak-ng has no 'klingonese'")
 
 
+@pytest.mark.whole
 def test_segments_have_the_samples_of_their_part(capsys, tmp_path: Path) -> None:
     segments = "u1 rec 0.0 0.4\nu2 rec 0.4 -1\nu3 rec 5 6\n"
     files = {"wav.scp": "rec audio/a.wav\n", "segments": segments, "text": "u1 One.\nu2 Two.\nu3 Three.\n"}
@@ -171,6 +180,7 @@ def test_lists_of_ids_mark_splits(capsys, own_corpus: Path, tmp_path: Path) -> N
     assert (status, "split: expected NAME=FILE, each name once, found 'valid'" in err) == (2, True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["arpabet", pytest.param("characters", marks=pytest.mark.soak)])
 def test_stores_of_other_frontends_do_not_depend_on_the_number_of_jobs(corpus: Path, tmp_path: Path, name: str) -> None:
     config = Configuration(text=TextConfig(name), store=StoreConfig(shard_utterances=3))
@@ -219,6 +229,7 @@ def ood_store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     return folder / "store"
 
 
+@pytest.mark.whole
 def test_out_of_domain_texts_are_phonemized_once_into_the_store(ood_store: Path) -> None:
     texts = UtteranceDataset(ood_store).ood_texts
     espeak = get_frontend()
@@ -240,6 +251,7 @@ def test_a_store_without_out_of_domain_texts_says_so(store: Path) -> None:
     assert "ood_texts" not in json.loads((store / "manifest.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.whole
 def test_lines_that_cannot_be_used_are_listed_with_their_reasons(ood_store: Path) -> None:
     reasons = [failure["reason"] for failure in check_ood_texts(ood_store / "ood.h5").failures]
     assert reasons[0] == "ood.txt:2: nothing to speak in '…'"
@@ -290,6 +302,7 @@ def test_settings_of_texts_come_from_a_file_too_with_paths_beside_it(
     assert (status, "symbols.txt:2: expected a symbol, found an empty line" in err) == (2, True)
 
 
+@pytest.mark.whole
 def test_a_store_with_texts_and_reader_options_is_repaired_and_reindexed_to_the_same_bytes(
     capsys, tmp_path: Path
 ) -> None:

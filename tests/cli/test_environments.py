@@ -17,7 +17,6 @@ from tts_prep.preprocess.audio import mel
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.simd import cache
 from tts_prep.preprocess.configuration.software import fused_multiply_add
-from tts_prep.recipes.ref_yaml import read_yaml
 
 DROPPED = """
 import os, signal, sys, time
@@ -268,6 +267,7 @@ def test_a_lack_of_memory_is_one_line_with_options_that_the_command_has(
     assert (status, err) == (1, f"tts-prep: error: out of memory{hint}\n")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "text",
     [
@@ -281,6 +281,8 @@ def test_a_lack_of_memory_is_one_line_with_options_that_the_command_has(
     ids=["aliases", "references", "depth", "digits", "date"],
 )
 def test_yaml_that_stands_for_more_than_it_is_or_is_none_is_refused(text: str) -> None:
+    from tts_prep.recipes.ref_yaml import read_yaml
+
     with pytest.raises(ConfigurationError) as error:
         read_yaml(text + "b: 1\n")
     assert len(str(error.value)) < 500

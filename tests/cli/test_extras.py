@@ -30,6 +30,7 @@ def run_without(libraries: set[str], *arguments: object) -> subprocess.Completed
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("libraries", "command", "extra"),
     [
@@ -57,6 +58,7 @@ def test_without_the_extra_a_notebook_shows_an_utterance_as_text(store: Path) ->
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.whole
 def test_without_a_compiler_a_check_gives_the_same_table_and_says_that_it_is_slow(tmp_path: Path) -> None:
     store = write_store(tmp_path / "store", make_rows([5, 6]), waveform=True)
     compiled, plain = run_without(set(), "check", store), run_without({"numba", "scipy"}, "check", store)
@@ -69,6 +71,7 @@ def test_without_a_compiler_a_check_gives_the_same_table_and_says_that_it_is_slo
     assert run_without({"numba"}, "check", store, "--quiet").stderr == ""
 
 
+@pytest.mark.whole
 def test_info_verify_and_plan_need_no_extra(store: Path) -> None:
     for command in ("info", "verify", "plan"):
         done = run_without(set(doors.libraries()) | {"torch"}, command, store)

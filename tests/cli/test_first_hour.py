@@ -25,6 +25,7 @@ def test_there_are_at_least_forty_and_the_page_is_made_of_them() -> None:
     assert PAGE.read_text("utf-8") == page((chapter, mistake, messages[mistake.title]) for chapter, mistake in MISTAKES)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("mistake", [mistake for _, mistake in MISTAKES], ids=lambda mistake: mistake.title)
 def test_a_mistake_has_the_documented_message(mistake: Mistake, tmp_path_factory: pytest.TempPathFactory) -> None:
     message = said(mistake, tmp_path_factory.getbasetemp() / "first" / re.sub(r"\W", "-", mistake.title))

@@ -73,6 +73,7 @@ def write_list(folder: Path, texts: tuple[str, ...], language: str = "") -> Path
     return folder / "list.txt"
 
 
+@pytest.mark.whole
 def test_a_run_ends_before_foreign_texts_are_read_in_the_default_language(capsys, tmp_path: Path) -> None:
     listed = write_list(tmp_path, SPANISH)
     command = ("filelist", listed, tmp_path / "store", "--columns", "path|text|-", "--jobs", 1)
@@ -108,6 +109,7 @@ def test_hebrew_has_no_vowels() -> None:
     assert not set("aeiouə") & set(get_frontend("espeak", language="he").phoneticize("כתב"))
 
 
+@pytest.mark.whole
 def test_a_run_says_once_what_phones_lack(capsys, tmp_path: Path) -> None:
     listed = write_list(tmp_path, ("สวัสดีครับ", "ภาษาไทย"))
     status, out, _ = run(capsys, "filelist", listed, tmp_path / "store", "--language", "th", "--jobs", 1)
@@ -118,6 +120,7 @@ def test_a_run_says_once_what_phones_lack(capsys, tmp_path: Path) -> None:
     assert "de                    German" in lines
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("frontend", ["espeak", "arpabet", "characters"])
 def test_single_rows_in_another_language_are_counted_and_named(capsys, tmp_path: Path, frontend: str) -> None:
     english = ["The ship sailed from the old port in the morning, and it was not the first."] * 20
@@ -148,6 +151,7 @@ def test_numbers_behind_english_words_are_no_tones(text: str) -> None:
     assert likely_language(text, "en-us") is None
 
 
+@pytest.mark.whole
 def test_a_language_in_the_settings_or_rows_is_a_confirmation(capsys, tmp_path: Path) -> None:
     listed = write_list(tmp_path, SPANISH[:4], "es")
     command = ("filelist", listed, "--jobs", 1)

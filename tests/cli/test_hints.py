@@ -46,6 +46,7 @@ def test_no_other_name_is_that_of_an_option_or_of_two() -> None:
     assert not flags.intersection(others)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("layout", "hint"), [("hf", "is 'parquet'"), ("wds", "is 'webdataset'"), ("JSONL", "is 'nemo'")]
 )
@@ -57,6 +58,7 @@ def test_a_layout_by_another_name_gets_its_name_here(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.whole
 def test_a_page_that_is_not_html_is_refused_before_any_work(
     capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_page_that_is_not_html_is_refused_before_any_work(
     assert not (tmp_path / "r.pdf").exists()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -80,6 +83,7 @@ def test_a_url_is_named_as_one(capsys: pytest.CaptureFixture[str], arguments: li
     assert err == f"tts-prep: error: {url}: a URL; download it first, and give the path of the file or folder\n"
 
 
+@pytest.mark.whole
 def test_a_file_of_a_store_or_the_folder_around_it_gets_the_store(
     capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +100,7 @@ def test_a_file_of_a_store_or_the_folder_around_it_gets_the_store(
     assert err.endswith(f"; did you mean {tmp_path / 'runs/first'}?\n")
 
 
+@pytest.mark.whole
 def test_an_archive_is_named_as_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_ljspeech(tmp_path / "corpus")
     archive = tmp_path / "corpus.tar.bz2"

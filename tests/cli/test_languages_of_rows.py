@@ -15,6 +15,8 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
 
+pytestmark = pytest.mark.whole
+
 # Article 1 of the Universal Declaration of Human Rights, its first words.
 SENTENCES = {
     "cs": "Všichni lidé rodí se svobodní a sobě rovní.",

@@ -21,7 +21,7 @@ from mounting import mounted
 from tts_prep.cli.main import cli
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MAKE = ("--frontend", "characters", "--jobs", 1, "--max-failures", 1, "--shard-utterances", 2)
 
 
+@pytest.mark.whole
 def test_a_quiet_command_prints_errors_only(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     assert run(capsys, "ljspeech", corpus, store, *MAKE, "-q") == (0, "", "")
@@ -62,6 +63,7 @@ def not_writable(folder: Path) -> Iterator[None]:
         yield
 
 
+@pytest.mark.whole
 def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ LISTS = ("presets", "frontends", "features", "languages", "symbols", "phonemize"
 """Commands that only print what was asked for, which have no --quiet."""
 
 
+@pytest.mark.whole
 def test_every_command_on_a_store_can_be_quiet(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +107,7 @@ def test_every_command_on_a_store_can_be_quiet(
     assert (status, out, err.count("\n")) == (1, "", 1)
 
 
+@pytest.mark.whole
 def test_a_verbose_command_names_the_failed_rows(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -120,6 +124,7 @@ def test_a_verbose_command_names_the_failed_rows(
     assert failed not in err
 
 
+@pytest.mark.whole
 def test_the_library_logs_without_printing(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, corpus: Path, tmp_path: Path
 ) -> None:
@@ -152,6 +157,7 @@ def test_an_error_that_is_piped_has_no_colors(capsys: pytest.CaptureFixture[str]
     assert "\x1b" not in run(capsys, "info", "/no/such/store")[2]
 
 
+@pytest.mark.whole
 def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "--help")
     names = re.findall(r"^  ([a-z][a-z0-9-]+)  ", out, re.MULTILINE)
@@ -165,6 +171,7 @@ def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixt
     assert sorted(described) == sorted([*(max(option.opts, key=len) for option in own), "--help"])
 
 
+@pytest.mark.whole
 def test_one_of_anything_is_in_the_singular(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
     store, table = tmp_path / "store", tmp_path / "scores.csv"
     table.write_text("id,score\nS-0000,1\nunknown,1\n", encoding="utf-8")

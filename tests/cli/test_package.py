@@ -93,6 +93,7 @@ def test_its_corpus_speaks_its_own_language_with_the_default_frontend(
     assert UtteranceDataset(tmp_path / "store")[0].phoneme_text == spoken["fi"] != spoken["en-us"]
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("package")
 def test_its_corpus_is_detected_and_its_options_are_checked(
     capsys: pytest.CaptureFixture[str], finnish: Path, tmp_path: Path
@@ -112,6 +113,7 @@ def test_its_frontend_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "finnish-letters" in run(capsys, "frontends")[1]
 
 
+@pytest.mark.whole
 def test_its_command_line_works_in_an_interpreter_of_its_own(package: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{EXAMPLE}", "COLUMNS": "100"}
     code = "import sys; sys.argv[0] = 'tts-prep'; from tts_prep.cli.main import main; main()"
@@ -129,6 +131,7 @@ def test_its_command_line_works_in_an_interpreter_of_its_own(package: Path) -> N
         assert option in group
 
 
+@pytest.mark.whole
 def test_a_package_that_cannot_be_loaded_costs_its_own_command_only(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

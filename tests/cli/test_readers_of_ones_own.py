@@ -13,10 +13,10 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import import_reader, read_corpus
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 MODULE = """
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 def read_mine(root):
     for line in (root / "metadata.csv").read_text("utf-8").splitlines():

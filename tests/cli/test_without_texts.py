@@ -11,7 +11,6 @@ from commands import run
 from corpora import record, write_ljspeech, write_text
 from killing import contents
 
-from tts_prep.corpora.recordings import read_recordings
 from tts_prep.errors import CorpusError
 from tts_prep.loader import DataLoader, UtteranceDataset
 
@@ -29,7 +28,10 @@ def audio(tmp_path: Path) -> Path:
     return tmp_path / "audio"
 
 
+@pytest.mark.whole
 def test_a_folder_gives_its_recordings_in_the_order_of_their_paths(audio: Path) -> None:
+    from tts_prep.corpora.recordings import read_recordings
+
     found = list(read_recordings(audio))
     assert [(item.id, item.meta) for item in found] == [
         ("a/x/3", {"folder": "a/x"}),
@@ -41,7 +43,10 @@ def test_a_folder_gives_its_recordings_in_the_order_of_their_paths(audio: Path) 
         next(read_recordings(audio / "b/empty"))
 
 
+@pytest.mark.whole
 def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path: Path) -> None:
+    from tts_prep.corpora.recordings import read_recordings
+
     record(tmp_path / "elsewhere/5.wav")
     (tmp_path / "elsewhere/back").symlink_to(audio)
     (audio / "a/elsewhere").symlink_to(tmp_path / "elsewhere")
@@ -51,7 +56,10 @@ def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path:
     assert found == ["a/elsewhere/5", "a/x/3", "b/1", "b/2", "top"]
 
 
+@pytest.mark.whole
 def test_folders_are_read_at_any_depth(tmp_path: Path) -> None:
+    from tts_prep.corpora.recordings import read_recordings
+
     folders = [tmp_path]
     for _ in range(1200):
         folders.append(folders[-1] / "d")

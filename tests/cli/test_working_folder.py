@@ -82,6 +82,7 @@ def test_workers_run_no_modules_of_the_working_folder(
     assert (folder / "made/manifest.json").is_file()
 
 
+@pytest.mark.whole
 def test_a_reader_of_ones_own_is_found_in_the_working_folder_and_replaces_no_module(
     tmp_path: Path, script: Path
 ) -> None:

@@ -20,7 +20,7 @@ from killing import contents
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.workers.backend import Backend
 
 # Not imported for that, which takes a second in every test worker.

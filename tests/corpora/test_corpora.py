@@ -14,8 +14,8 @@ from tts_prep.corpora.vctk import read_vctk
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.corpora.splits import with_splits
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 def good(items) -> list[SourceUtterance]:

@@ -16,7 +16,7 @@ from corpora import speech_like, write_ljspeech
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 
 def test_an_id_may_be_any_name_of_a_file(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from memory import peak_memory
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options={"files": [Path(sys.argv[1]).name]})
 found = sum(isinstance(item, SourceUtterance) for item in items)
 print(found, peak_memory())

@@ -11,7 +11,7 @@ from corpora import record, write_text
 from tts_prep.corpora.filelist import read_filelist
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 def in_store(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, list[tuple[str, str, str]]]:

@@ -16,9 +16,9 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_array, remove_columns
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.registry import make_imported
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
-from tts_prep.preprocess.update.repair import repair_store
+from tts_prep.preprocess.repair import repair_store
+from tts_prep.preprocess.run import prepare
 from tts_prep.progress import Progress
 
 ROUNDS = int(os.environ.get("CORRUPTIONS", "12"))

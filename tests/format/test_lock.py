@@ -20,7 +20,7 @@ from tts_prep.format.files import lock as lock_module
 from tts_prep.format.files.lock import locked
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 HOLD = """
 import sys, time

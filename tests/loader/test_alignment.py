@@ -8,7 +8,6 @@ import scipy
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import average_by_duration, beta_binomial_prior, expand_by_duration, interpolated_prior
-from tts_prep.recipes.fastspeech2 import without_outliers
 
 
 def test_averages_are_those_of_a_loop_over_phonemes() -> None:
@@ -76,7 +75,10 @@ def test_the_interpolated_prior_is_scipys_zoom_of_the_rounded_one() -> None:
         interpolated_prior(0, 5)
 
 
+@pytest.mark.whole
 def test_outliers_are_those_beyond_one_and_a_half_interquartile_ranges() -> None:
+    from tts_prep.recipes.fastspeech2 import without_outliers
+
     # The quartiles are 2 and 4, so what is kept lies between -1 and 7.
     assert without_outliers([1, 2, 3, 4, 100]).tolist() == [1, 2, 3, 4]
     # Quartiles 1 and 3: what is kept lies between -2 and 6, without these.

@@ -14,7 +14,7 @@ from tts_prep.preprocess.add.add_array import add_array
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 N_FRAMES = (5,)
 

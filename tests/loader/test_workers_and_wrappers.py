@@ -23,8 +23,6 @@ from tts_prep.loader import (
     split,
 )
 from tts_prep.loader.dataset.splitting import split_positions
-from tts_prep.recipes import DataCollector
-from tts_prep.recipes.styletts2 import Collater, FilePathDataset
 
 N_FRAMES = [7, 3, 9, 4, 5, 11, 20, 6, 8, 12]
 
@@ -133,8 +131,12 @@ def test_a_fork_while_a_thread_fills_a_cache_does_not_hang():
     assert done == (child, 0)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("persistent", [False, True])
 def test_references_and_clips_change_every_epoch_in_torchs_workers(dataset, persistent):
+    from tts_prep.recipes import DataCollector
+    from tts_prep.recipes.styletts2 import Collater, FilePathDataset
+
     data = pytest.importorskip("torch.utils.data")
     long = dataset.filter(lambda m: m.n_frames > 6)
     collector = DataCollector(0, dataset.sample_rate, dataset.hop_length, 2 / 86, settings="any")
@@ -196,7 +198,10 @@ def test_a_split_apart_has_no_value_on_both_sides(dataset):
         dataset.split(2, apart="speaker", stratify="speaker")
 
 
+@pytest.mark.whole
 def test_the_arguments_of_styletts2_are_taken_by_their_names(dataset):
+    from tts_prep.recipes.styletts2 import FilePathDataset
+
     files = FilePathDataset(
         None,
         dataset,

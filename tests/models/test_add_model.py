@@ -25,7 +25,7 @@ from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.progress import Progress
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,7 @@ import numpy as np
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 

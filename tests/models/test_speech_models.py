@@ -17,8 +17,8 @@ from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.preprocess import add_array
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

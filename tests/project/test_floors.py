@@ -34,7 +34,7 @@ ABOVE = {
     "compiler": set(),
     "acoustics": {"compiler", "doors"},
     "format": {"errors"},
-    "loader": {"doors", "errors", "public_names", "format"},
+    "loader": {"doors", "errors", "quantities", "public_names", "format"},
 }
 """What a package may import; those that are not here may import all others."""
 FORMAT_PACKAGES = (

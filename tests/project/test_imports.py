@@ -31,7 +31,7 @@ def test_importing_the_loader_loads_neither_preprocess_nor_cli():
     code = "import sys\nfrom tts_prep.loader import *\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     ours = {name.split(".")[1] for name in loaded if name.startswith("tts_prep.")}
-    assert ours == {"doors", "errors", "format", "loader", "public_names"}
+    assert ours == {"doors", "errors", "format", "loader", "public_names", "quantities"}
 
 
 A_RUN = {"compiler", "errors", "format", "preprocess", "quantities"}
@@ -53,7 +53,7 @@ def readers_in(modules: set[str]) -> set[str]:
 
 
 def test_a_worker_is_started_without_what_it_may_never_need():
-    # What `tts_prep.preprocess.make.prepare` sends to each process.
+    # What `tts_prep.preprocess.run` sends to each process.
     modules = modules_after("from tts_prep.preprocess.make.shards import get_ready")
     assert {name.split(".")[1] for name in modules if name.startswith("tts_prep.")} >= A_RUN
     assert not {name.partition(".")[0] for name in modules} & (HEAVY - {"soundfile", "h5py"})

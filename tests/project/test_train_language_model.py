@@ -10,7 +10,7 @@ from ranks import run_ranks
 from tts_prep.preprocess import add_array
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

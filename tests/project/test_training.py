@@ -16,7 +16,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

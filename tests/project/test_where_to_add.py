@@ -34,7 +34,7 @@ def a_corpus(package: Path) -> str:
     folder = package / "corpora"
     folder.joinpath("scratch.py").write_text(
         "from tts_prep.preprocess.corpora.corpus import Corpus\n"
-        "from tts_prep.preprocess.corpora.source_utterance import SourceUtterance\n"
+        "from tts_prep.preprocess.source_utterance import SourceUtterance\n"
         "def read(root):\n    yield SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')\n"
         "CORPUS = Corpus('scratch', read, 'Make STORE of the scratch corpus at CORPUS.')\n"
     )
@@ -195,7 +195,7 @@ def a_step_of_a_run(package: Path) -> str:
         "from tts_prep.errors import CorpusError\n"
         "def check_scratch(planned):\n    raise CorpusError(f'scratch: {planned.n_rows} rows are planned')\n"
     )
-    path = folder / "prepare.py"
+    path = folder.parent / "run.py"
     added(path, "from tts_prep.preprocess.make.shards", "from tts_prep.preprocess.make.scratch import check_scratch")
     added(path, "    recipe = planned.recipe\n    specs", "    check_scratch(planned)")
     return (

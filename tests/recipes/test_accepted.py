@@ -18,7 +18,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.text.symbols import TABLES
 from tts_prep.recipes import LJSpeechCollector, TTSCollate, accepted, f5tts, hifigan, matcha, styletts2, vits
 

@@ -11,9 +11,9 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.registry import make_imported
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.recipes import PromptedTokens, TokenCollate, speaker_vectors
 
 

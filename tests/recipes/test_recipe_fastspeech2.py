@@ -23,7 +23,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.registry import make_feature
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.recipes.fastpitch import TTSCollate
 from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
 

@@ -17,7 +17,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.recipes import PiperCollate, PiperDataset, vits
 
 torch = pytest.importorskip("torch")

@@ -67,7 +67,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with waveforms and one failed row."""
     from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
     from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-    from tts_prep.preprocess.make.prepare import prepare
+    from tts_prep.preprocess.run import prepare
 
     root = write_ljspeech(tmp_path_factory.mktemp("report") / "lj")
     (root / "wavs" / "S-0002.wav").unlink()

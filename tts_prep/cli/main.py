@@ -69,7 +69,7 @@ class _Commands(click.Group):
         groups: dict[str, list[str]] = {MAKE: list(CORPORA), INSPECT: [], VERIFY: [], EXPORT: [], LISTS: []}
         for row in doors.rows("commands").values():
             groups[row.group].append(row.name)
-        write_command_groups(ctx, formatter, self, groups)
+        write_command_groups(ctx, formatter, self, {title: names for title, names in groups.items() if names})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -37,12 +37,12 @@ from tts_prep.preprocess.configuration.settings import configure, read_config_fi
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
-from tts_prep.preprocess.make.prepare import Result, available_jobs, prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.run import Result, available_jobs, prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray

@@ -16,8 +16,8 @@ from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 
 _KNOWN = ("path", "text", "speaker", "id", "start", "end", "-")
 

@@ -13,8 +13,8 @@ from tts_prep.corpora.transcripts import recordings_below
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.quantities import count_text
 
 SPEAKERS: Final = ("last", "first", "none", *"123456789")

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 
 _MARKS: Final = {"COMMA": ",", "PERIOD": ".", "QUESTIONMARK": "?", "EXCLAMATIONPOINT": "!"}
 _TAG: Final = re.compile(r" ?<([A-Z]+)>")

@@ -12,7 +12,7 @@ from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 
 _RECORDINGS = ("wav.scp", "idx2wav")
 # SpeeChain names texts after their format; those with punctuation are preferred.

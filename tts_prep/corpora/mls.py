@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from tts_prep.corpora.transcript_lists import first_file, read_transcript_lists
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 def read_mls(root: Path) -> Iterator[SourceUtterance | Failure]:

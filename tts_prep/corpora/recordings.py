@@ -10,7 +10,7 @@ from tts_prep.corpora.texts_beside import has_text
 from tts_prep.corpora.transcripts import recordings_below
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 
 _EXAMINED: Final = 1000
 """The number of recordings for which a text is searched."""

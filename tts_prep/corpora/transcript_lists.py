@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 OfLine: TypeAlias = Callable[[PurePosixPath, tuple[str, ...], "re.Match[str]", str], SourceUtterance]
 """A function that returns the utterance of a line.

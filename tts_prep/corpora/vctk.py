@@ -11,8 +11,8 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")

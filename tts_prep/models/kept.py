@@ -12,28 +12,27 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import array_file_name
-from tts_prep.format.records.manifest import FileEntry
+from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.models.outputs import PENDING, Outputs
 from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.update.kept_arrays import IncompleteArray, KeptArrays
-from tts_prep.preprocess.update.old_store import OldStore, RowsByValue, ShardValues
+from tts_prep.preprocess.update.kept_arrays import IncompleteArray, KeptArrays, OldPlaces, ShardRowsByValue
 
 
 def keep_outputs(
-    old: OldStore, folder: Path, shards: Sequence[StoredShard], rows: RowsByValue
+    source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], rows: OldPlaces
 ) -> Iterator[tuple[Collection[str], KeptArrays]]:
     """Yield the names of the arrays of each function of an old store, and these arrays in the new one."""
-    for outputs in Outputs.recorded(old.manifest):
-        yield outputs.specs.keys(), _KeptOutputs(old, folder, outputs, rows).keep(shards)
+    for outputs in Outputs.recorded(manifest):
+        yield outputs.specs.keys(), _KeptOutputs(source, folder, manifest, outputs, rows).keep(shards)
 
 
 class _KeptOutputs:
     """The arrays of a function of batches, which says of each utterance whether it has a value."""
 
-    def __init__(self, old: OldStore, folder: Path, outputs: Outputs, rows: RowsByValue) -> None:
-        self._source, self._folder, self._outputs, self._rows = old.folder, folder, outputs, rows
-        self._entries = old.manifest.array_files
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, outputs: Outputs, rows: OldPlaces) -> None:
+        self._source, self._folder, self._outputs, self._rows = source, folder, outputs, rows
+        self._entries = manifest.array_files
         self._outcomes = lru_cache(maxsize=4)(self._read_outcomes)
 
     def keep(self, shards: Sequence[StoredShard]) -> KeptArrays:
@@ -54,7 +53,7 @@ class _KeptOutputs:
         old = self._rows.old_numbers.get(shard.number)
         if old is not None and self._outcomes(old) is not None:
             return {name: self._taken_over(name, old, shard.number) for name in self._outputs.specs}
-        rows = ShardValues.read(self._folder, shard.number).stored.rows
+        rows = ShardRowsByValue.read(self._folder, shard.number).stored.rows
         return self._outputs.write(self._folder, rows, self._of(shard))
 
     def _taken_over(self, name: str, old: int, number: int) -> FileEntry:

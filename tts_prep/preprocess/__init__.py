@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.corpora.corrections import CorrectedRows as CorrectedRows
     from tts_prep.preprocess.corpora.corrections import Corrections as Corrections
     from tts_prep.preprocess.corpora.registry import read_corpus as read_corpus
-    from tts_prep.preprocess.corpora.source_utterance import SourceUtterance as SourceUtterance
     from tts_prep.preprocess.features.columns import FeatureArrays as FeatureArrays
     from tts_prep.preprocess.features.columns import FeatureColumn as FeatureColumn
     from tts_prep.preprocess.features.feature import Feature as Feature
@@ -40,9 +39,10 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.registry import make_feature as make_feature
     from tts_prep.preprocess.make.parts import Part as Part
     from tts_prep.preprocess.make.parts import finish_store as finish_store
-    from tts_prep.preprocess.make.prepare import Result as Result
-    from tts_prep.preprocess.make.prepare import prepare as prepare
     from tts_prep.preprocess.option import Option as Option
+    from tts_prep.preprocess.run import Result as Result
+    from tts_prep.preprocess.run import prepare as prepare
+    from tts_prep.preprocess.source_utterance import SourceUtterance as SourceUtterance
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab

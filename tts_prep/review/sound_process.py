@@ -39,9 +39,9 @@ def answer(path: Path, kind: str, *values: Any) -> tuple[int, bytes]:
 def _recording(root: Path, configuration: Mapping[str, Any], row: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return a recording of the corpus, cleaned as for the store."""
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
     from tts_prep.preprocess.make.recordings import read_recording
     from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+    from tts_prep.preprocess.source_utterance import SourceUtterance
 
     # What concerns texts and arrays is left out: only the recording is read.
     recipe = ShardRecipe(root, Configuration.from_dict(root, configuration), {}, {}, {})

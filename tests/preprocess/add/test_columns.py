@@ -18,9 +18,7 @@ from corpora import write_table
 from memory import environment
 from stores import make_rows, write_store
 
-from tts_prep.corpora.manifests import containers
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
-from tts_prep.export import LAYOUTS, export
 from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
 from tts_prep.preprocess.add.column_table import MAX_CATEGORIES, read_column_table
@@ -362,10 +360,13 @@ def test_columns_of_different_lengths_are_refused(store: Path) -> None:
         add_columns(store, store / "none.csv")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
 def test_columns_with_missing_numbers_come_back_from_every_export(
     store: Path, tmp_path: Path, capsys, layout: str
 ) -> None:
+    from tts_prep.export import LAYOUTS, export
+
     assert layout in LAYOUTS
     add_columns(store, {"id": IDS, "wer": [0.5, None, 0.25, None], "kind": ["a", None, "b", "a"]})
     folder = tmp_path / "out"
@@ -475,8 +476,11 @@ def test_an_index_with_texts_is_made_again_from_the_arrays(store: Path, capsys) 
     assert files(store) == whole
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
 def test_texts_come_back_from_every_export(store: Path, tmp_path: Path, capsys, layout: str) -> None:
+    from tts_prep.export import export
+
     add_columns(store, {"id": IDS, "note": ["a note", None, LONG, "42"]})
     folder = tmp_path / "out"
     export(store, layout, folder)
@@ -488,12 +492,16 @@ def test_texts_come_back_from_every_export(store: Path, tmp_path: Path, capsys, 
 
 
 # The others write no columns.
+@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["espnet", "lhotse", "nemo", "parquet", "webdataset"])
 def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, layout: str) -> None:
+    from tts_prep.export import export
+
     add_columns(store, {"id": IDS, "note": NOTES})
     export(store, layout, tmp_path / "out")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     # Kaldi's tables have no lines without a value.
     ("layout", "table", "uid", "n_lines"),
@@ -502,6 +510,8 @@ def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, 
 def test_a_table_of_texts_with_line_breaks_has_a_line_per_utterance(
     store: Path, tmp_path: Path, layout: str, table: str, uid: str, n_lines: int
 ) -> None:
+    from tts_prep.export import export
+
     add_columns(store, {"id": IDS, "note": NOTES})
     export(store, layout, tmp_path / "out")
     lines = (tmp_path / "out" / table).read_text().splitlines()
@@ -555,7 +565,10 @@ def test_columns_cannot_have_the_names_of_their_own_arrays(store: Path, name: st
             add_columns(store, {"id": IDS, name: values})
 
 
+@pytest.mark.whole
 def test_a_table_that_changes_while_it_is_read_is_refused(store: Path, tmp_path: Path, monkeypatch) -> None:
+    from tts_prep.corpora.manifests import containers
+
     contents = iter(["id,wer\ntwo,1\n", "id,wer\ntwo,bad\n"])
     rows = containers.table_rows
 

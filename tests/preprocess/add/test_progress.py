@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.checks import measure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Progress, ProgressBar, add_columns
 
@@ -24,7 +23,10 @@ def test_a_bar_shows_each_count_until_its_total(capfd: pytest.CaptureFixture[str
     assert "/2 [" in shown
 
 
+@pytest.mark.whole
 def test_steps_of_columns_and_measures_are_counted_in_utterances(tmp_path: Path) -> None:
+    from tts_prep.checks import measure
+
     store = write_store(tmp_path / "s", make_rows([7, 3, 9]), waveform=True)
     seen: list[Progress] = []
     measure(UtteranceDataset(store), progress=seen.append)

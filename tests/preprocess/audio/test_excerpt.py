@@ -15,7 +15,7 @@ from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import excerpt, reading
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 RATE = 24_000  # one that Opus has
 SOUGHT = [
@@ -45,6 +45,7 @@ def part_of(path: Path, start: float, end: float | None) -> SourceUtterance:
     return SourceUtterance("a", "Text.", path.name, "segments:1", "0", start=start, end=end)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("channel", ["first", "mean"])
 @pytest.mark.parametrize(("suffix", "subtype"), SOUGHT + READ_WHOLE)
 def test_a_part_has_the_samples_of_the_whole(tmp_path: Path, suffix: str, subtype: str, channel: str) -> None:
@@ -55,6 +56,7 @@ def test_a_part_has_the_samples_of_the_whole(tmp_path: Path, suffix: str, subtyp
         np.testing.assert_array_equal(read_utterance(tmp_path, part_of(path, start, end), RATE, config), expected)
 
 
+@pytest.mark.whole
 def test_only_where_a_format_is_sought_in_exactly_is_a_part_read_alone(tmp_path: Path) -> None:
     alone = [
         kind for kind in SOUGHT + READ_WHOLE if read_excerpt(write(tmp_path, *kind), RATE, 100, 900, ReadingConfig())
@@ -69,12 +71,14 @@ def test_a_part_that_is_resampled_is_cut_from_the_whole(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, whole[11025:33075])
 
 
+@pytest.mark.whole
 def test_no_more_of_a_long_recording_is_read_than_the_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "flac", "PCM_16")
     monkeypatch.setattr(excerpt, "read_waveform", None)
     assert len(read_utterance(tmp_path, part_of(path, 1, 2), RATE, ReadingConfig())) == RATE
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("suffix", "subtype"), [SOUGHT[1], SOUGHT[4], READ_WHOLE[1]])
 def test_a_part_that_is_not_there_is_an_error(tmp_path: Path, suffix: str, subtype: str) -> None:
     path = write(tmp_path, suffix, subtype)
@@ -95,6 +99,7 @@ def test_only_the_parts_of_a_recording_that_are_bad_are_errors(tmp_path: Path, b
         read_utterance(tmp_path, part_of(path, 1, 2), RATE, ReadingConfig())
 
 
+@pytest.mark.whole
 def test_a_flac_file_that_is_cut_costs_the_parts_that_are_cut_off(tmp_path: Path) -> None:
     path = write(tmp_path, "flac", "PCM_16")
     whole = read_waveform(path, RATE)

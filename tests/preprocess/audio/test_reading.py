@@ -102,6 +102,7 @@ def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path)
     assert read_waveform(write(tmp_path / "b.wav", samples), 22050).max() == 1 / 32768
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "subtype", "tolerance"),
     [
@@ -155,6 +156,7 @@ def test_floats_beyond_full_scale_are_remarked(tmp_path: Path, subtype: str, pea
     assert remarks == ["float samples beyond full scale"] * 3 * expected
 
 
+@pytest.mark.whole
 def test_a_decoder_that_exceeds_full_scale_is_not_remarked(tmp_path: Path) -> None:
     square = np.sign(np.sin(2 * np.pi * 440 * np.arange(22050) / 22050))
     path = write(tmp_path / "a.ogg", square)
@@ -163,6 +165,7 @@ def test_a_decoder_that_exceeds_full_scale_is_not_remarked(tmp_path: Path) -> No
     assert not remarks
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("channel", ["mean", 0, 1])
 @pytest.mark.parametrize("rate", [22_050, 24_000])

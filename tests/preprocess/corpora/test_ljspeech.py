@@ -8,7 +8,7 @@ from corpora import TEXTS
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 def read(root: Path, metadata: bytes) -> list[SourceUtterance | Failure]:

@@ -10,7 +10,6 @@ import pytest
 from commands import run
 from plugins import install
 
-from tts_prep.checks import measure
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
@@ -18,8 +17,7 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kind import FeatureKind, kind_of
 from tts_prep.preprocess.features.registry import built_in_features, make_feature
-from tts_prep.preprocess.make.prepare import prepare
-from tts_prep.report.columns import number_columns
+from tts_prep.preprocess.run import prepare
 
 PAGE = Path(__file__).parents[3] / "docs" / "features.md"
 
@@ -76,8 +74,12 @@ def test_features_are_listed_with_the_help_of_their_settings_also_those_of_other
     assert not any(line.startswith("lost") for line in lines)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("installed")
 def test_a_report_shows_a_feature_of_another_package_as_it_shows_built_in_ones(corpus: Path, tmp_path: Path) -> None:
+    from tts_prep.checks import measure
+    from tts_prep.report.columns import number_columns
+
     mel = PRESETS["tacotron2"]
     store = tmp_path / "store"
     made = [make_feature("loudness", {"offset": "2"}, mel), make_feature("energy", {}, mel)]

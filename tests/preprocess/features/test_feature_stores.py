@@ -20,8 +20,8 @@ from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature, make_imported
 from tts_prep.preprocess.make.parts import Part, finish_store
-from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.run import prepare
 
 CONFIG = Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters"), store=StoreConfig(shard_utterances=3))
 
@@ -143,6 +143,7 @@ def test_a_row_whose_feature_fails_in_a_run_is_left_out_and_named(
     assert len(UtteranceDataset(store, verify=True)) == 6
 
 
+@pytest.mark.whole
 def test_adding_an_array_again_mends_its_broken_files(corpus: Path, tmp_path: Path) -> None:
     made = [make_feature("energy", {}, CONFIG.mel)]
     store = run(corpus, tmp_path / "store", made)
@@ -154,6 +155,7 @@ def test_adding_an_array_again_mends_its_broken_files(corpus: Path, tmp_path: Pa
     assert files(store) == before
 
 
+@pytest.mark.whole
 def test_an_array_that_is_there_with_other_settings_is_refused(corpus: Path, tmp_path: Path) -> None:
     store = run(corpus, tmp_path / "store", [make_feature("energy", {}, CONFIG.mel)])
     before = files(store)
@@ -171,6 +173,7 @@ def test_an_array_that_is_there_with_other_settings_is_refused(corpus: Path, tmp
     assert files(store) == before
 
 
+@pytest.mark.whole
 def test_features_of_another_corpus_are_refused(corpus: Path, tmp_path: Path) -> None:
     store = run(corpus, tmp_path / "store")
     other = write_ljspeech(tmp_path / "other", ("Another text.", "And one more."))
@@ -227,6 +230,7 @@ def test_energy_is_the_norm_of_the_magnitudes_and_the_spectrogram_is_torchs(corp
         np.testing.assert_allclose(utterance.arrays["spectrogram"], expected, rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.whole
 def test_energy_of_the_log_mel_is_its_norm(corpus: Path, tmp_path: Path) -> None:
     store = run(corpus, tmp_path / "store", [make_feature("energy", {"of": "log_mel"}, CONFIG.mel)])
     for utterance in UtteranceDataset(store):
@@ -255,6 +259,7 @@ def wrong_length(utterance):
     return np.zeros(len(utterance.mel) + 1, np.float32)
 
 
+@pytest.mark.whole
 def test_a_function_adds_an_array_to_a_whole_store(corpus: Path, tmp_path: Path) -> None:
     store = run(corpus, tmp_path / "store")
     add_array(store, "loudness", loudness, settings={"of": "mel"})
@@ -266,6 +271,7 @@ def test_a_function_adds_an_array_to_a_whole_store(corpus: Path, tmp_path: Path)
         add_array(store, "Bad name", loudness)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("form", ["folder", "npz", "h5"])
 def test_arrays_made_elsewhere_are_imported_by_id(corpus: Path, tmp_path: Path, form: str) -> None:
     import h5py
@@ -341,6 +347,7 @@ def test_refuses_arrays_that_are_described_wrong(text: str, message: str) -> Non
         make_imported(text)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [

@@ -17,8 +17,8 @@ from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
-from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.run import prepare
 
 
 def config(preset: str) -> Configuration:
@@ -38,6 +38,7 @@ def files(store: Path) -> dict[str, bytes]:
 
 
 # The same rate with another framing, and other rates, hops and resamplers.
+@pytest.mark.whole
 @pytest.mark.parametrize("preset", ["hifigan", "bigvgan-24k-100", "f5-tts"])
 def test_a_second_mel_has_the_bytes_of_the_mel_of_a_store_with_its_preset(
     corpus: Path, tmp_path: Path, preset: str
@@ -57,6 +58,7 @@ def test_a_second_mel_has_the_bytes_of_the_mel_of_a_store_with_its_preset(
     np.testing.assert_allclose(dataset.statistics(name).mean, expected.mel_mean, rtol=1e-9)
 
 
+@pytest.mark.whole
 def test_it_is_the_same_when_it_is_made_with_the_store_and_is_made_again_by_an_update(
     own_corpus: Path, tmp_path: Path
 ) -> None:
@@ -72,6 +74,7 @@ def test_it_is_the_same_when_it_is_made_with_the_store_and_is_made_again_by_an_u
     assert files(later) == files(tmp_path / "shorter")
 
 
+@pytest.mark.whole
 def test_the_command_adds_it_and_says_what_it_needs(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:

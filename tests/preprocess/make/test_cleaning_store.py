@@ -22,12 +22,12 @@ from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
 from tts_prep.preprocess.features.registry import get_feature, make_feature
-from tts_prep.preprocess.make.prepare import prepare
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 RATE, HOP = 22050, 256
 SILENCE_DB = -80.0

@@ -22,7 +22,7 @@ from tts_prep.errors import CorpusChangedError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import Result, prepare
+from tts_prep.preprocess.run import Result, prepare
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 

@@ -26,6 +26,7 @@ def kill(seed: int, kills: int, *operations: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not (shutil.which("cc") or shutil.which("gcc")), reason="needs a C compiler")
 def test_a_few_kills_of_commands_leave_the_old_or_the_new_and_nothing_else() -> None:
     # Instead of calls that the seed chooses; the soak test kills all commands, at any instant.

@@ -15,7 +15,7 @@ from killing import contents
 import tts_prep
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 IN_NAMESPACE = ("unshare", "--map-root-user", "--mount")
 

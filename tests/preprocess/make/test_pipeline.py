@@ -19,9 +19,9 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.failure_limit import FailureLimit
-from tts_prep.preprocess.make.prepare import Result, prepare
+from tts_prep.preprocess.run import Result, prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.progress import Progress
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
@@ -210,6 +210,7 @@ def test_every_bad_row_costs_itself_and_is_listed_with_its_reason(
     assert all(fault is None for _, fault in verify_store(tmp_path / "store"))
 
 
+@pytest.mark.whole
 def test_punctuation_only_is_a_failure_of_the_text(tmp_path: Path) -> None:
     root = write_ljspeech(tmp_path / "lj", ("?!...", "Yes."))
     run(root, tmp_path / "store", max_failures=1)

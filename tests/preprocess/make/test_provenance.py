@@ -19,20 +19,12 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import ChainDataset, TransformDataset, UtteranceDataset
-from tts_prep.preprocess import (
-    Configuration,
-    Part,
-    Progress,
-    Provenance,
-    add_columns,
-    add_provenance,
-    finish_store,
-    prepare,
-)
+from tts_prep.preprocess import Configuration, Part, Progress, Provenance, add_columns, add_provenance, finish_store
+from tts_prep.preprocess import run as prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.transaction import StoreTransaction
-from tts_prep.preprocess.update.repair import repair_store
+from tts_prep.preprocess.repair import repair_store
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=3))
 OPTIONS = ("--frontend", "characters", "--unknown", "drop", "--shard-utterances", 3)
@@ -251,6 +243,7 @@ def test_a_chain_names_the_licence_of_every_store(store: Path, tmp_path: Path) -
     assert UtteranceDataset(store).metadata.origin == SAID.origin
 
 
+@pytest.mark.whole
 def test_commands_say_show_and_pass_it_on(
     corpus: Path, original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

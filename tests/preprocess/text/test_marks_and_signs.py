@@ -55,6 +55,7 @@ def test_marks_of_other_scripts_are_in_the_phonemes(espeak) -> None:
     assert [c for c in espeak.phoneticize("كيف حالك؟ بخير، شكرا.", "ar") if c in ",.?!"] == ["?", ",", "."]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["espeak", "arpabet", "characters"])
 @pytest.mark.parametrize("text", ["It was -5 degrees.", "It was \u22125 degrees."])
 def test_a_negative_number_keeps_its_minus(name: str, text: str) -> None:
@@ -99,11 +100,13 @@ def test_what_espeak_does_not_speak_is_counted(espeak) -> None:
     assert remarks(espeak, "-5", "haw") == ["-"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["arpabet", "characters"])
 def test_marks_that_are_not_spoken_are_counted(name: str) -> None:
     assert sorted(remarks(get_frontend(name), 'One (two) "three".')) == ['"', '"', "(", ")"]
 
 
+@pytest.mark.whole
 def test_the_summary_of_a_run_names_what_was_not_spoken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     record(tmp_path / "a.wav", 0.1)
     (tmp_path / "list.txt").write_text("a.wav|One ★ two.\n", encoding="utf-8")
@@ -145,6 +148,7 @@ def test_separate_punctuation_is_that_of_styletts2s_lists() -> None:
     assert get_preset("styletts2").text == {"punctuation": "separate"}
 
 
+@pytest.mark.whole
 def test_arpabet_keeps_words_apart_that_a_mark_separates() -> None:
     arpabet = get_frontend("arpabet")
     assert arpabet.phoneticize("and/or") == arpabet.phoneticize("and or")

@@ -14,7 +14,7 @@ from tts_prep import doors
 from tts_prep.cli.first_lines import report_kinds_of_texts
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.preprocess.text.typography import without_controls
@@ -71,6 +71,7 @@ def test_a_hyphen_between_numbers_is_spoken_or_counted_in_every_language(languag
     assert (phonemes.replace("ˈ", "") != said.replace("ˈ", "")) or counted == ["-"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("language", "written", "meant"),
     [
@@ -115,6 +116,7 @@ def test_english_in_a_language_of_another_script_is_named(language: str) -> None
     assert language_of_texts([ENGLISH], language) == "en"
 
 
+@pytest.mark.whole
 def test_english_texts_under_japanese_are_counted_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     record(tmp_path / "a.wav")
     write_text(tmp_path / "list.txt", f"a.wav|{ENGLISH}\n")
@@ -136,6 +138,7 @@ def test_chinese_is_no_japanese_and_pinyin_no_swedish() -> None:
     assert language_of_texts(["wo3 men2 har1 den4 men2 men2"] * 5, "zh") is None
 
 
+@pytest.mark.whole
 def test_label_files_beside_recordings_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     # Audacity's labels, SubRip's captions, HTS's labels, a TextGrid, and a text that begins with a number.
     texts = {

@@ -12,7 +12,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 
 
 def test_phones_for_fastspeech2_are_those_that_ming024_makes_of_a_text() -> None:

@@ -75,6 +75,7 @@ def test_common_words_tell_a_language(text: str, language: str, likely: str | No
     assert likely_language(text, language) == likely
 
 
+@pytest.mark.whole
 def test_languages_and_frontends_are_listed(capsys) -> None:
     status, out, _ = run(capsys, "languages")
     assert status == 0

@@ -110,6 +110,7 @@ def test_a_code_that_means_one_voice_gives_no_remark(language: str, code: str) -
     assert frontend.phoneticize("12.") == get_frontend("espeak", language=code).phoneticize("12.")
 
 
+@pytest.mark.whole
 def test_a_country_written_for_a_language_selects_its_frontend() -> None:
     assert [default_frontend(code) for code in ("JP", "CN", "KR")] == ["japanese", "mandarin", "korean"]
 

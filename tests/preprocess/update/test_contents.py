@@ -19,15 +19,16 @@ from killing import contents
 
 from tts_prep.errors import CorpusChangedError, StoreError
 from tts_prep.format.layout import SOURCES
-from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
+from tts_prep.preprocess import Configuration, Part, Result, finish_store
+from tts_prep.preprocess import run as prepare
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.plan.contents import content_of
 from tts_prep.preprocess.plan.planned_store import CorpusRows
-from tts_prep.preprocess.update.repair import repair_store
+from tts_prep.preprocess.repair import repair_store
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 IDS = [f"S-{number:04d}" for number in range(6)]

@@ -15,7 +15,8 @@ from killing import contents
 from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Corrections, add_columns, prepare, remove_columns
+from tts_prep.preprocess import Configuration, Corrections, add_columns, remove_columns
+from tts_prep.preprocess import run as prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 
@@ -118,6 +119,7 @@ def test_columns_that_are_changed_by_a_killed_process_are_the_old_or_the_new_one
     assert new > 1
 
 
+@pytest.mark.whole
 @EVERY
 def test_a_build_with_corrections_that_is_killed_leaves_the_old_or_the_new_store(
     corpus: Path, tmp_path: Path, every: bool

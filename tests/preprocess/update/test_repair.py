@@ -114,6 +114,7 @@ FIRST[libritts] = "84_121123_000007_000001"
 
 
 # A list and texts are more to do for a reader, never less: without them, one reader is enough.
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("write", "lists"),
     [
@@ -222,6 +223,7 @@ def test_a_manifest_that_can_be_read_and_is_wrong_is_not_believed(
     assert contents(copy) == contents(store)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("write", [filelist, kaldi])
 @pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
 def test_without_the_root_that_it_was_made_with_a_store_is_left_as_it_is(
@@ -273,6 +275,7 @@ def test_a_store_that_was_made_with_another_list_is_refused(capsys, made: Path, 
     assert (status, "made with other settings: corpus.splits.valid is " in err) == (1, True)
 
 
+@pytest.mark.whole
 def test_a_repair_reads_a_whole_shard_twice(
     capsys, store: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,12 +21,12 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
-from tts_prep.checks import waveforms
 from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
+from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature
+from tts_prep.preprocess import run as prepare
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -313,9 +313,12 @@ def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_i
     assert run(capsys, *update)[1].endswith("the store was already complete; nothing was made\n")
 
 
+@pytest.mark.whole
 def test_an_update_measures_waveforms_of_new_rows_only_and_what_compares_rows_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tts_prep.checks import waveforms
+
     store, fresh = tmp_path / "store", tmp_path / "fresh"
     options = ("--shard-utterances", 4, "--frontend", "characters", "--waveform", "int16", "--jobs", 1)
     run(capsys, "ljspeech", write(tmp_path / "corpus", MANY), store, *options)

@@ -21,7 +21,7 @@ from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.prepare import prepare
+from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
 from tts_prep.preprocess.workers.worker import FAILED, _answer
@@ -161,6 +161,7 @@ def test_without_processes_the_job_gets_the_function_for_notes() -> None:
     assert notes == ["job 1", "job 2"]
 
 
+@pytest.mark.whole
 def test_a_job_of_a_cluster_that_lacks_memory_beside_others_is_done_alone_at_the_end() -> None:
     # A backend of joblib takes the path of clusters.
     with worker_pool(2, Backend("threading")) as pool:
@@ -169,6 +170,7 @@ def test_a_job_of_a_cluster_that_lacks_memory_beside_others_is_done_alone_at_the
     assert done[-1] == (2, False)
 
 
+@pytest.mark.whole
 def test_a_job_of_a_cluster_that_lacks_memory_even_alone_ends_the_run() -> None:
     with worker_pool(2, Backend("threading")) as pool, pytest.raises(WorkerError, match="threading: MemoryError"):
         list(pool.run(jobs.lack_memory, [1, 2], str, lambda job, _: job))

@@ -191,7 +191,7 @@ def _add_features(store: Path, source: _Source, jobs: int | None, options: Mappi
     from tts_prep.preprocess.add.add_arrays import add_features
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.array_files import specs_of
-    from tts_prep.preprocess.make.prepare import available_jobs
+    from tts_prep.preprocess.run import available_jobs
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)
     parsed = parse_features(options, config)

@@ -156,8 +156,8 @@ def _repair(store: Path, corpus: Path, given: Repair) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
-    from tts_prep.preprocess.make.prepare import available_jobs
-    from tts_prep.preprocess.update.repair import repair_store
+    from tts_prep.preprocess.repair import repair_store
+    from tts_prep.preprocess.run import available_jobs
     from tts_prep.quantities import count_text
 
     with make_progress(sys.stderr) as progress:

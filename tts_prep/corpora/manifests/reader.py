@@ -15,7 +15,7 @@ from tts_prep.corpora.manifests.row import Container, Row
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.table_values import number_of
 from tts_prep.preprocess.text.language_codes import language_code
 

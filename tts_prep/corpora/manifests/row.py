@@ -17,7 +17,7 @@ class Row:
         where: the file and line or row, such as ``train.jsonl:41``.
         values: column → text, number, or None.
         audio: the path of the recording if the container locates it; otherwise empty, and a column has the path.
-        inside, channel: as in `tts_prep.preprocess.corpora.source_utterance.SourceUtterance`.
+        inside, channel: as in `tts_prep.preprocess.source_utterance.SourceUtterance`.
     """
 
     where: str

@@ -13,20 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.assembly import StoredShard, assemble_store
-from tts_prep.format.contents.array_file import array_key
-from tts_prep.format.contents.array_writer import ShardRows, write_array_file
+from tts_prep.format.assembly import assemble_store
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.replacement import remove_folder
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
-from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import ADDED_ARRAYS, INDEX, OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec, is_reserved
-from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
+from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.add.add_arrays import is_intact, stored_shards
 from tts_prep.preprocess.add.column_table import ColumnTable, read_column_table
+from tts_prep.preprocess.make.index_arrays import index_array_files
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.progress import Progress, ShowProgress, hidden
 
@@ -251,36 +249,6 @@ def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
         texts = zip(*(columns.texts[name][rows] for name in array.text_columns), strict=True)
         return [np.frombuffer("".join(f"{text}\0" for text in row).encode(), np.uint8) for row in texts]
     return list(np.stack([columns.values[name][rows] for name in array.index_columns], axis=1))
-
-
-def index_array_files(
-    folder: Path,
-    array: ArraySpec,
-    shards: Sequence[StoredShard],
-    values: Callable[[slice], list[Array]],
-    report: Callable[[int], None] = lambda _rows: None,
-) -> list[FileEntry]:
-    """Write the files of an array, whose values are made for the rows of one shard after another.
-
-    Args:
-        report: called with the number of rows before each shard is written.
-    """
-    entries, start = [], 0
-    for shard in shards:
-        report(start)
-        rows = slice(start, start + shard.header.rows)
-        entries.append(index_array_file(folder, array, shard, values(rows)))
-        start = rows.stop
-    return entries
-
-
-def index_array_file(folder: Path, array: ArraySpec, shard: StoredShard, values: Sequence[Array]) -> FileEntry:
-    """Write the file of an array of columns for one shard; return its entry."""
-    header, path = shard.header, stored_file(folder, shard.entry.file)
-    speakers = column_of(map_file(path), column_datasets(read_locations(path))["speaker"])
-    assert isinstance(speakers, TextColumn)
-    rows = ShardRows(shard.number, header.key, list(speakers))
-    return write_array_file(folder, array, rows, array_key(array, header.key), values)
 
 
 def _ids(store: Path, manifest: Manifest) -> list[str]:

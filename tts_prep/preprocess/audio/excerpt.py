@@ -15,7 +15,7 @@ from tts_prep.format.files.regular_files import file_version
 from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform
 from tts_prep.preprocess.audio.reading import read_excerpt, read_samples, read_waveform
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _MAX_ENTRIES = 200_000
 """The maximum number of files of a folder that are searched for names like that of a missing recording."""

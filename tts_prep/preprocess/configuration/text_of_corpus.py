@@ -12,7 +12,7 @@ from typing import Any, Final
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.registry import get_corpus, read_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 from tts_prep.preprocess.text.language_codes import subtags

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 Reader: TypeAlias = Callable[..., Iterator[SourceUtterance | Failure]]
 """A function from the path of a corpus and options to its utterances, in a deterministic order.

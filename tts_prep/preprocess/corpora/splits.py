@@ -10,7 +10,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 REST = "rest"
 """The split of an utterance that is in no list."""

@@ -11,9 +11,9 @@ from functools import partial
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.make.phonemizing import frontend_of, phoneticize
 from tts_prep.preprocess.plan.shard_plans import first_rows
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
 from tts_prep.preprocess.workers.backend import Backend

@@ -19,13 +19,13 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, peak_scale
 from tts_prep.preprocess.configuration.records import TextConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import computed
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
 from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _BLOCK = 1 << 16
 

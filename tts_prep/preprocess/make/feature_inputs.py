@@ -25,11 +25,11 @@ from tts_prep.preprocess.audio.framing import Waveform, as_float
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.make.recordings import read_as, read_recording, stored_cut
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 class StoredRows:

@@ -13,9 +13,9 @@ from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @dataclass(frozen=True, eq=False)

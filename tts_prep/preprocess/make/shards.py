@@ -48,12 +48,12 @@ from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused
 from tts_prep.preprocess.make.array_files import complete_array_files, write_array_files
 from tts_prep.preprocess.make.examples import Example, make_example, needs_energy
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.make.kept_rows import KeptRows
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.make.resuming import finished_shard
 from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
-from tts_prep.preprocess.update.kept_rows import KeptRows
 from tts_prep.preprocess.workers.processes import Note
 
 

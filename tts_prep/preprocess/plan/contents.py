@@ -18,10 +18,10 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.regular_files import file_version, open_regular
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.reading import inspect_once
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.recording_locations import place_inside, read_inside
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _BLOCK: Final = 1 << 16
 """The bytes that are read at once: few enough for the processor's cache."""

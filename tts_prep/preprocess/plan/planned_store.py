@@ -17,10 +17,10 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @dataclass(frozen=True)

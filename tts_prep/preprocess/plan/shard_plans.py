@@ -17,9 +17,9 @@ from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.plan.shard_ends import WeighedRow, shards_by_ids
 from tts_prep.preprocess.recording_locations import size_inside
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @dataclass(frozen=True)

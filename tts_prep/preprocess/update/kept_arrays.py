@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -24,16 +25,17 @@ from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import array_file_name
+from tts_prep.format.layout import FRAME, PHONEME, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
-from tts_prep.preprocess.add.add_columns import index_array_file
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import get_feature, make_feature, recorded_feature
-from tts_prep.preprocess.make.feature_inputs import stored_values
+from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.update.old_store import OldStore, RowsByValue, ShardValues
+from tts_prep.preprocess.make.index_arrays import index_array_file
+from tts_prep.preprocess.plan.shard_plans import OldRow
+from tts_prep.preprocess.update.kept_rows import unchanged_shards
 
 OF_PLAN: Final = "plan"
 """The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
@@ -91,29 +93,31 @@ def recorded_features(manifest: Manifest, config: Configuration, given: Collecti
     return tuple(found)
 
 
-def keep_arrays(old: OldStore, folder: Path, shards: Sequence[StoredShard], made: Collection[str]) -> KeptArrays:
+def keep_arrays(
+    source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard], made: Collection[str]
+) -> KeptArrays:
     """Keep the arrays of an old store that a new one does not make, as far as rows are unchanged.
 
     Args:
-        old: the old store.
+        source, manifest: the old store and its manifest.
         folder, shards: the new store and its shards.
         made: the names of the arrays that the new store has already.
     """
-    specs = {name: spec for name, spec in old.manifest.specs.items() if spec.added and name not in made}
+    specs = {name: spec for name, spec in manifest.specs.items() if spec.added and name not in made}
     if not specs:
         return KeptArrays()
-    rows = old.rows_by_value(folder, shards)
+    rows = OldPlaces(source, folder, manifest, shards)
     files: dict[str, Sequence[FileEntry]] = {}
     incomplete: list[IncompleteArray] = []
     for row in doors.rows("kept").values():
         if any(getattr(spec, key) for key in row.keys for spec in specs.values()):
-            for names, kept_together in doors.load("kept", row)(old, folder, shards, rows):
+            for names, kept_together in doors.load("kept", row)(source, folder, manifest, shards, rows):
                 if names <= specs.keys():
                     files |= kept_together.files
                     incomplete += kept_together.incomplete
                     specs = {name: spec for name, spec in specs.items() if name not in names}
     for spec in specs.values():
-        values = _KeptArray(old, folder, spec, rows)
+        values = _KeptArray(source, folder, manifest, spec, rows)
         n_missing = sum(map(values.count_missing, shards))
         # Scores of a model belong to the durations of the same model.
         needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
@@ -126,12 +130,71 @@ def keep_arrays(old: OldStore, folder: Path, shards: Sequence[StoredShard], made
     return KeptArrays(files, tuple(incomplete))
 
 
+@dataclass(frozen=True, eq=False)
+class ShardRowsByValue:
+    """The rows of a shard: what values of other arrays depend on."""
+
+    stored: StoredRows
+    texts: Sequence[tuple[str, ...]]
+    phonemes: Sequence[Array]
+    mels: Sequence[Array]
+
+    @classmethod
+    def read(cls, store: Path, number: int) -> ShardRowsByValue:
+        """Read a shard of a store."""
+        stored = StoredRows.read(store, number)
+        columns = (stored.texts(name) for name in ("id", "speaker", "text", "phoneme_text"))
+        texts = list(zip(*columns, strict=True))
+        return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
+
+    def is_same(self, position: int, other: ShardRowsByValue, of_other: int) -> bool:
+        """Return whether a row has the same texts, phonemes and mel as one of another shard."""
+        return (
+            self.texts[position] == other.texts[of_other]
+            and np.array_equal(self.phonemes[position], other.phonemes[of_other])
+            and np.array_equal(self.mels[position], other.mels[of_other])
+        )
+
+
+class OldPlaces:
+    """Finds the rows of the changed shards of a new store among those of the old one."""
+
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, shards: Sequence[StoredShard]) -> None:
+        self._folder = folder
+        # Several rows of a shard are asked for one after another.
+        self._old = lru_cache(maxsize=4)(partial(ShardRowsByValue.read, source))
+        self.old_numbers = unchanged_shards(manifest, [shard.entry for shard in shards])
+        """The number of each unchanged shard in the old store."""
+        self._places: dict[str, OldRow] = {}
+        for number in sorted(set(range(len(manifest.shards))) - set(self.old_numbers.values())):
+            # A broken shard has no rows to keep.
+            with contextlib.suppress(CorruptStoreError):
+                for position, texts in enumerate(self._old(number).texts):
+                    self._places[texts[0]] = OldRow(number, position)
+        self._found: dict[int, list[OldRow | None]] = {}
+
+    def places(self, number: int) -> list[OldRow | None]:
+        """Return the old place of each row of a new shard; None for a row that is new or has changed."""
+        if number not in self._found:
+            new = ShardRowsByValue.read(self._folder, number)
+            self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
+        return self._found[number]
+
+    def _place(self, new: ShardRowsByValue, position: int) -> OldRow | None:
+        place = self._places.get(new.texts[position][0])
+        return place if place and self._old(place.shard).is_same(place.position, new, position) else None
+
+    def stored(self, number: int) -> StoredRows:
+        """Return the rows of an old shard."""
+        return self._old(number).stored
+
+
 class _KeptArray:
     """One array of an old store, whose values are kept for unchanged rows."""
 
-    def __init__(self, old: OldStore, folder: Path, spec: ArraySpec, rows: RowsByValue) -> None:
-        self._source, self._folder, self._spec, self._rows = old.folder, folder, spec, rows
-        self._entries = old.manifest.array_files[spec.name]
+    def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: OldPlaces) -> None:
+        self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
+        self._entries = manifest.array_files[spec.name]
         self._values: dict[int, Sequence[Array] | None] = {}
 
     def count_missing(self, shard: StoredShard) -> int:
@@ -185,7 +248,7 @@ class _KeptArray:
         if spec.holds_columns:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
         values = [row for row in found if row is not None]
-        rows = ShardValues.read(self._folder, shard.number).stored.rows
+        rows = ShardRowsByValue.read(self._folder, shard.number).stored.rows
         return write_array_file(self._folder, spec, rows, array_key(spec, rows.key), values)
 
     def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:

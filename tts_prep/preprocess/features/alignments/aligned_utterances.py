@@ -9,8 +9,8 @@ from tts_prep.errors import AlignmentError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,8 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
-from tts_prep.preprocess.add.add_columns import index_array_files
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
-from tts_prep.preprocess.corpora.source_utterance import SourceUtterance
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
@@ -37,6 +35,7 @@ from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
+from tts_prep.preprocess.make.index_arrays import index_array_files
 from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.shard_run import ShardRun
@@ -45,9 +44,10 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
-from tts_prep.preprocess.update.old_store import OldStore
+from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.progress import ShowProgress, hidden
@@ -230,15 +230,10 @@ def _with_old(
 ) -> tuple[ShardPlan, ...]:
     """Return plans with the shards and the rows of the old store that are taken over."""
     old, rows = transaction.old_shards(planned.keys, broken), {}
-    if store := _old_store(transaction):
-        rows = store.rows_by_key(planned, old)
+    if transaction.source and transaction.old:
+        rows = find_old_rows(transaction.source, transaction.old, planned, old)
     key = planned.recipe.key
     return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
-
-
-def _old_store(transaction: StoreTransaction) -> OldStore | None:
-    """Return the store that an update replaces, while the new one is made; None without one."""
-    return OldStore(transaction.source, transaction.old) if transaction.source and transaction.old else None
 
 
 def _complete(
@@ -247,20 +242,20 @@ def _complete(
     added: Mapping[str, Sequence[FileEntry]],
 ) -> tuple[Manifest, KeptArrays]:
     """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
-    old, folder = _old_store(transaction), transaction.folder
+    old, source, folder = transaction.old, transaction.source, transaction.folder
     shards = [shard.stored for shard in made]
-    if not old:
+    if not old or not source:
         return assemble_store(folder, shards, added), KeptArrays()
-    kept = keep_arrays(old, folder, shards, added.keys())
+    kept = keep_arrays(source, folder, old, shards, added.keys())
     files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
     manifest = assemble_store(folder, shards, files)
     makers = doors.rows("arrays")
     again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in makers]
     if not again:
         return manifest, kept
-    rows = old.positions(folder, manifest)
+    rows = unchanged_rows(source, old, folder, manifest)
     for array in again:
-        spec, table = makers[array.spec.name].load()(old.folder, folder, rows)
+        spec, table = makers[array.spec.name].load()(source, folder, rows)
         values = partial(_slice_of, table)
         files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
     rest = tuple(array for array in kept.incomplete if array not in again)

@@ -24,12 +24,12 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.ood_texts import existing_ood_header
-from tts_prep.preprocess.make.prepare import Result, make_store
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
+from tts_prep.preprocess.run import Result, make_store
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 from tts_prep.progress import ShowProgress, hidden

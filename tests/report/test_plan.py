@@ -10,7 +10,6 @@ from stores import N_MELS, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset, collate
-from tts_prep.report.policies import default_budget, epoch_plan, make_policies, policy_cost
 
 LENGTHS = [50, 9, 200, 30, 120, 77, 61, 33, 34, 35, 36]
 
@@ -21,7 +20,10 @@ def dataset(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return UtteranceDataset(write_store(path, make_rows(LENGTHS), waveform=request.param))
 
 
+@pytest.mark.whole
 def test_costs_are_those_of_the_batches_that_come_out(dataset: UtteranceDataset) -> None:
+    from tts_prep.report.policies import make_policies, policy_cost
+
     for policy in make_policies(dataset, [3, 4], [250], seed=5):
         for epoch in (0, 3):
             cost = policy_cost(dataset, policy, epoch=epoch)
@@ -45,20 +47,29 @@ def test_costs_are_those_of_the_batches_that_come_out(dataset: UtteranceDataset)
             assert cost.largest_bytes == max(sizes)
 
 
+@pytest.mark.whole
 def test_the_default_budget_holds_the_longest_and_as_many_as_the_count(dataset: UtteranceDataset) -> None:
+    from tts_prep.report.policies import default_budget
+
     assert default_budget(dataset, 1) == 200
     assert default_budget(dataset, 4) == int(4 * np.mean(LENGTHS))
     assert default_budget(dataset[:0], 4) == 1
 
 
+@pytest.mark.whole
 def test_a_world_without_ranks_is_refused(dataset: UtteranceDataset) -> None:
+    from tts_prep.report.policies import make_policies, policy_cost
+
     with pytest.raises(ConfigurationError, match="world size: expected an integer >= 1, found 0"):
         policy_cost(dataset, make_policies(dataset, [2], [])[0], world_size=0)
 
 
+@pytest.mark.whole
 def test_the_command_prints_a_table_and_the_same_as_json(
     capsys: pytest.CaptureFixture[str], dataset: UtteranceDataset
 ) -> None:
+    from tts_prep.report.policies import epoch_plan, make_policies
+
     options = ("--batch-size", 2, "--batch-size", 4, "--max-frames", 250, "--world-size", 2)
     status, out, err = run(capsys, "plan", dataset.path, *options)
     assert (status, err) == (0, "")
@@ -89,8 +100,11 @@ def test_an_empty_store_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path
     assert err.count("\n") == 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("world_size", [1, 2, 4])
 def test_a_plan_is_what_the_samplers_of_all_ranks_do(tmp_path, world_size):
+    from tts_prep.report.policies import make_policies, policy_cost
+
     dataset = UtteranceDataset(write_store(tmp_path / "s", make_rows([5 + i % 9 for i in range(20)])))
     for policy in make_policies(dataset, [20, 3], [60], seed=2):
         cost = policy_cost(dataset, policy, epoch=1, world_size=world_size)

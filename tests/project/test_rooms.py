@@ -1,0 +1,248 @@
+"""The walls: what is core, what is a room, and which way their imports go."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import click
+import pytest
+from plugins import install
+
+import tts_prep
+from tts_prep import doors
+from tts_prep.cli.main import cli
+
+PACKAGE = Path(tts_prep.__file__).parent
+ROOT = PACKAGE.parent
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/room.py"))
+CORE = ("format", "preprocess", "loader", "cli")
+"""The folders of the core."""
+
+ORDER = (
+    *("option", "safe_yaml", "source_utterance", "recording_locations", "table_values", "table_files"),
+    *("audio", "text", "corpora", "features", "configuration", "workers"),
+    *("plan", "make", "update", "run", "repair", "add"),
+)
+"""What `tts_prep.preprocess` consists of: each part imports only those before it."""
+
+
+@lru_cache
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax tree of each module by its path in the package."""
+    paths = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def imports_of(tree: ast.Module) -> set[str]:
+    """Return the modules of tts-prep that a module imports, also in functions and for types."""
+    nodes = [*ast.walk(tree)]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        f"{node.module}.{alias.name}"
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    ]
+    return {name.removeprefix("tts_prep.") for name in names if name.startswith("tts_prep.")}
+
+
+def part_of(path: str) -> str:
+    """Return the folder of a module, or its own name if it is in none."""
+    return path.replace("/", ".").removesuffix(".py").split(".")[0]
+
+
+def test_the_folders_are_the_core_and_the_rooms() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders == {*CORE, *ROOMS}
+    assert doors.rooms().keys() == {"core", *ROOMS}
+
+
+def test_the_core_imports_no_room() -> None:
+    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS}
+    assert [
+        (path, name) for path, tree in core.items() for name in imports_of(tree) if name.split(".")[0] in ROOMS
+    ] == []
+
+
+def test_the_core_names_no_room() -> None:
+    named = re.compile(rf"\btts_prep[./]({'|'.join(ROOMS)})\b")
+    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS}
+    texts = (
+        (path, node.value)
+        for path, tree in core.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert [(path, text) for path, text in texts if named.search(text)] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_the_core_and_the_rooms_that_it_declares(room: str) -> None:
+    own = (tree for path, tree in modules().items() if part_of(path) == room)
+    used = {name.split(".")[0] for tree in own for name in imports_of(tree)}
+    assert used & set(ROOMS) - {room} == set(doors.rooms()[room].needs)
+
+
+def test_no_rooms_need_each_other() -> None:
+    left = {name: set(room.needs) for name, room in doors.rooms().items()}
+    while ready := [name for name, needs in left.items() if not needs & left.keys()]:
+        for name in ready:
+            del left[name]
+    assert left == {}
+
+
+def test_every_row_goes_through_a_door_that_is_there() -> None:
+    assert {door for room in doors.rooms().values() for door in room.rows} == set(doors.DOORS)
+
+
+def test_every_row_names_what_there_is() -> None:
+    for door in doors.DOORS:
+        for row in doors.rows(door).values():
+            assert row.load() is not None if row.place else row.about, (door, row.name)
+
+
+def test_no_two_rooms_bring_the_same_name() -> None:
+    for door in doors.DOORS:
+        names = [row.name for room in doors.rooms().values() for row in room.rows.get(door, ())]
+        assert sorted(names) == sorted(set(names)), door
+
+
+def test_the_parts_of_preprocess_have_an_order() -> None:
+    wrong = []
+    for path, tree in modules().items():
+        if not path.startswith("preprocess/") or path == "preprocess/__init__.py":
+            continue
+        part = path.split("/")[1].removesuffix(".py")
+        for name in imports_of(tree):
+            target = name.split(".")[1] if name.startswith("preprocess.") else part
+            if ORDER.index(target) > ORDER.index(part):
+                wrong.append(f"{path} imports {name}")
+    assert wrong == []
+
+
+def test_another_package_brings_a_command_by_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.joinpath("scratch_word.py").write_text(
+        "import click\n@click.command()\ndef word():\n    '''Print a word.'''\n    click.echo('word')\n"
+    )
+    install(monkeypatch, tmp_path / "site", "scratch", {"tts_prep.commands": {"word": "scratch_word:word"}}, tmp_path)
+    context = click.Context(cli)
+    assert "word" in cli.list_commands(context)
+    command = cli.get_command(context, "word")
+    assert command is not None
+    assert command.help == "Print a word."
+    assert "--debug" in {option for parameter in command.params for option in parameter.opts}
+
+
+def test_a_command_of_another_package_that_cannot_be_loaded_says_so_when_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, tmp_path / "site", "scratch", {"tts_prep.commands": {"word": "no_such_module:word"}})
+    command = cli.get_command(click.Context(cli), "word")
+    assert command is not None
+    assert "'word' of no_such_module:word cannot be loaded" in (command.help or "")
+
+
+NO_FINDER = """
+import sys
+
+sys.meta_path[:] = [one for one in sys.meta_path if not getattr(one, "__module__", "").startswith("__editable__")]
+"""
+"""An installation of the checkout would bring what a copy lacks."""
+
+
+def without(folder: Path, *rooms: str) -> Path:
+    """Copy the project without some rooms and the tests of these rooms."""
+    ignored = shutil.ignore_patterns("*.nb?", "__pycache__", ".*", "build", "dist", "*.egg-info", "demo")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    if (ROOT / "tts_prep" / "demo").is_dir() and "demo" not in rooms:
+        for name in ("tts_prep", "tests"):
+            shutil.copytree(ROOT / name / "demo", folder / name / "demo", ignore=ignored)
+    for room in rooms:
+        shutil.rmtree(folder / "tts_prep" / room, ignore_errors=True)
+        shutil.rmtree(folder / "tests" / room, ignore_errors=True)
+    (folder / "sitecustomize.py").write_text(NO_FINDER)
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a copy of the project."""
+    paths = os.pathsep.join([str(folder), str(folder / "tests")])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+
+
+ALONE = """
+import sys
+from pathlib import Path
+import numpy as np
+from corpora import write_ljspeech
+from tts_prep import doors
+from tts_prep.cli.main import cli
+from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+assert [*doors.rooms()] == ["core"], doors.rooms()
+write_ljspeech(Path("lj"))
+options = ["--jobs", "1", "--frontend", "characters", "--unknown", "drop", "--feature", "energy"]
+cli.main(["ljspeech", "lj", "store", *options], standalone_mode=False)
+dataset = UtteranceDataset("store")
+batches = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=2000))
+assert sorted(uid for batch in batches for uid in batch.ids) == sorted(dataset.id)
+assert all(np.isfinite(batch.mel).all() for batch in batches)
+cli.main(["--help"], standalone_mode=False)
+"""
+
+
+def test_the_core_alone_makes_a_store_of_lj_speech_and_padded_batches(tmp_path: Path) -> None:
+    done = run(without(tmp_path / "alone", *ROOMS), "-c", ALONE)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "ljspeech" in done.stdout
+    assert not re.search(r"^  (vctk|check|report|export) ", done.stdout, re.MULTILINE)
+
+
+def dependents(room: str) -> set[str]:
+    """Return a room and those that need it."""
+    found = {room}
+    while more := {name for name, other in doors.rooms().items() if found & set(other.needs)} - found:
+        found |= more
+    return found
+
+
+def pytest_of(folder: Path, *parts: str) -> list[str]:
+    """Return the arguments of pytest for the folders of tests that are left in a copy."""
+    return [
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-m",
+        "not soak and not whole",
+        *(f"tests/{part}" for part in parts if (folder / "tests" / part).is_dir()),
+    ]
+
+
+@pytest.mark.soak
+def test_the_tests_of_the_core_pass_without_rooms(tmp_path: Path) -> None:
+    folder = without(tmp_path / "alone", *ROOMS)
+    done = run(folder, *pytest_of(folder, *CORE))
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("room", ROOMS)
+def test_without_a_room_all_tests_but_its_own_pass(room: str, tmp_path: Path) -> None:
+    gone = dependents(room)
+    folder = without(tmp_path / room, *gone)
+    done = run(folder, *pytest_of(folder, *CORE, *(name for name in ROOMS if name not in gone)))
+    assert done.returncode == 0, done.stdout[-4000:]
