@@ -100,8 +100,7 @@ def _write_corpus(root: Path) -> None:
 def _store(folder: Path) -> Any:
     """Return a dataset with waveforms and the features that need no alignments."""
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess import configure, read_corpus
-    from tts_prep.preprocess import run as prepare
+    from tts_prep.preprocess import configure, prepare, read_corpus
     from tts_prep.preprocess.features.registry import make_feature
 
     store = folder / "store"

@@ -18,8 +18,7 @@ from stores import edit_manifest
 from tts_prep.errors import AudioError, ConfigurationError, StoreError, TextError
 from tts_prep.inference import frontend_of, mel_of
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import SourceUtterance, configure
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import SourceUtterance, configure, prepare
 
 ENGLISH = (
     "Dr. Smith paid $5.50 on May 3rd, 1843; why not?",

@@ -19,8 +19,7 @@ from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.models.add_model import ModelRun, add_model
 from tts_prep.models.function import ModelFunction
-from tts_prep.preprocess import Configuration, Result, add_array
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech

@@ -13,8 +13,7 @@ from killing import contents
 from tts_prep.errors import CorpusError, StoreError
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Corrections, Failure, Part, Result, SourceUtterance
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import Configuration, Corrections, Failure, Part, Result, SourceUtterance, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 

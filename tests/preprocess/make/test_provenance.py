@@ -19,8 +19,16 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import ChainDataset, TransformDataset, UtteranceDataset
-from tts_prep.preprocess import Configuration, Part, Progress, Provenance, add_columns, add_provenance, finish_store
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import (
+    Configuration,
+    Part,
+    Progress,
+    Provenance,
+    add_columns,
+    add_provenance,
+    finish_store,
+    prepare,
+)
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.transaction import StoreTransaction

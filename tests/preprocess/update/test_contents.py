@@ -19,8 +19,7 @@ from killing import contents
 
 from tts_prep.errors import CorpusChangedError, StoreError
 from tts_prep.format.layout import SOURCES
-from tts_prep.preprocess import Configuration, Part, Result, finish_store
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech

@@ -15,8 +15,7 @@ from killing import contents
 from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Corrections, add_columns, remove_columns
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import Configuration, Corrections, add_columns, prepare, remove_columns
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 

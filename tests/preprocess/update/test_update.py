@@ -25,8 +25,7 @@ from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
