@@ -30,8 +30,8 @@ import soundfile
 from synthesise import NOISE_LEVEL, SAMPLE_RATE, read_texts, write_wav
 
 from tts_prep.checks import Suspects, measure, suspects
+from tts_prep.demo.speech import speak
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.text.frontends.speech import speak
 
 Clip = npt.NDArray[np.float64]
 Row = tuple[str, Clip, str, str, str]

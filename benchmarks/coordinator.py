@@ -37,7 +37,7 @@ import soundfile
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.shards import make_shard
 from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
-from tts_prep.preprocess.plan.run_settings import settings_of_run
+from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.workers.backend import Backend
@@ -123,9 +123,9 @@ def simulate(n_workers: int, n_shards: int, apart: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         soundfile.write(folder / AUDIO, np.random.default_rng(0).uniform(-0.5, 0.5, 1500), 22_050)
-        run_settings = settings_of_run(Configuration(), folder)
-        plan = plan_store(CorpusRows(utterances(1000), folder, None), run_settings).shards[1]
-        make = partial(make_shard, run_settings=run_settings, store=folder)
+        recipe = make_recipe(Configuration(), folder)
+        plan = plan_store(CorpusRows(utterances(1000), folder, None), recipe).shards[1]
+        make = partial(make_shard, recipe=recipe, store=folder)
         result = pickle.dumps((DONE, make(plan)))
     pairs = [multiprocessing.get_context("fork").Pipe() for _ in range(n_workers)]
     process = multiprocessing.get_context("fork").Process(

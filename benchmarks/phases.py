@@ -43,8 +43,8 @@ PHASES = {
     "SHA-256": ("format/files/checksums.py:seal_file",),
     "planning": ("preprocess/plan/shard_plans.py:plan_shards",),
     "frontend and versions": (
-        "preprocess/plan/run_settings.py:settings_of_run",
-        "preprocess/plan/run_settings.py:recipe_of",
+        "preprocess/plan/shard_settings.py:make_recipe",
+        "preprocess/plan/shard_settings.py:recipe_of",
     ),
     "index and manifest": ("format/assembly.py:assemble_store",),
 }

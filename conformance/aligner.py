@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
+from tts_prep.demo.speech import speak_with_phones
 from tts_prep.preprocess import PRESETS
 from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
 STRESS: Final = "',%="
 LIMITS: Final = (0.01, 0.02, 0.025, 0.05)

@@ -14,7 +14,7 @@ import argparse
 import re
 from pathlib import Path
 
-from tts_prep.english import normalize_english
+from tts_prep.english.normalization import normalize_english
 
 _NUMBER = "one|two|three|four|five|six|seven|eigh|nine|ten|eleven|twelve|thir|fif|twen|for"
 _AND = re.compile(rf"\b(hundred|thousand|[a-z]+illion) and (?={_NUMBER})")

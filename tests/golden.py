@@ -218,7 +218,7 @@ def _features(folder: Path) -> Values:
 
 def _texts() -> Values:
     """Return digests of normalized texts, by digests of the texts: of those that tests have."""
-    from tts_prep.english import normalize_english
+    from tts_prep.english.normalization import normalize_english
     from tts_prep.languages.chinese.normalization import normalize_chinese
     from tts_prep.languages.korean.normalization import normalize_korean
 

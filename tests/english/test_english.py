@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tts_prep import english
-from tts_prep.english import normalize_english
+from tts_prep.english import normalization
+from tts_prep.english.normalization import normalize_english
 from tts_prep.english.number_words import cardinal, ordinal
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 
@@ -250,7 +250,7 @@ FRAGMENT_TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=30).map("".join)
 
 def without_guards(text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
-        patch.setattr(english, "_has_numbers", lambda text: True)
+        patch.setattr(normalization, "_has_numbers", lambda text: True)
         return normalize_english(text)
 
 
@@ -261,7 +261,7 @@ def test_rules_for_numbers_change_no_text_without_a_number(text: str) -> None:
 
 @given(st.text(max_size=20) | FRAGMENT_TEXTS)
 def test_a_text_has_numbers_if_one_of_its_characters_is_numeric(text: str) -> None:
-    assert english._has_numbers(text) == any(map(str.isnumeric, text))
+    assert normalization._has_numbers(text) == any(map(str.isnumeric, text))
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.soak)])
@@ -274,7 +274,7 @@ def test_rules_for_numbers_change_none_of_lj_speechs_texts_without_a_number(
     assert len(plain) > 10_000
     plain = plain[::step]
     guarded = list(map(normalize_english, plain))
-    monkeypatch.setattr(english, "_has_numbers", lambda text: True)
+    monkeypatch.setattr(normalization, "_has_numbers", lambda text: True)
     assert list(map(normalize_english, plain)) == guarded
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tts_prep import english
-from tts_prep.english import normalize_english, signs
+from tts_prep.english import normalization, signs
+from tts_prep.english.normalization import normalize_english
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, Frontend
 
@@ -266,7 +266,7 @@ def test_no_sign_before_a_signed_number_or_a_sum_is_lost(sign: str) -> None:
 def test_the_list_of_signs_has_all_that_a_keyboard_or_a_table_has() -> None:
     assert set(string.punctuation) == {*SIGNS, *MARKS} & set(string.punctuation)
     assert not {*SIGNS} & {*MARKS}
-    tables = (signs._BETWEEN, signs._BEFORE, signs._BEHIND, signs._EVERYWHERE, english._SIGNS)
+    tables = (signs._BETWEEN, signs._BEFORE, signs._BEHIND, signs._EVERYWHERE, normalization._SIGNS)
     assert {sign for table in tables for sign in table} <= {*SIGNS}
     assert set(signs._PAIRS) == set(PAIRS)
 

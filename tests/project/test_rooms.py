@@ -246,3 +246,11 @@ def test_without_a_room_all_tests_but_its_own_pass(room: str, tmp_path: Path) ->
     folder = without(tmp_path / room, *gone)
     done = run(folder, *pytest_of(folder, *CORE, *(name for name in ROOMS if name not in gone)))
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+def test_a_list_of_what_there_is_imports_nothing_of_it() -> None:
+    code = "import sys; from tts_prep import doors; doors.rooms(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    ours = {name.removeprefix("tts_prep.") for name in loaded if name.startswith("tts_prep.")}
+    assert ours == {"core", "doors", "errors", "public_names", *ROOMS, *(f"{room}.room" for room in ROOMS)}
+    assert not {"numpy", "click"} & set(loaded)

@@ -197,7 +197,7 @@ def a_step_of_a_run(package: Path) -> str:
     )
     path = folder.parent / "run.py"
     added(path, "from tts_prep.preprocess.make.shards", "from tts_prep.preprocess.make.scratch import check_scratch")
-    added(path, "    run_settings = planned.run_settings\n    specs", "    check_scratch(planned)")
+    added(path, "    recipe = planned.recipe\n    specs", "    check_scratch(planned)")
     return (
         "from pathlib import Path; from tts_prep import CorpusError\n"
         "from tts_prep.preprocess import SourceUtterance, configure, prepare\n"

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
+from tts_prep.demo.speech import speak_with_phones
 from tts_prep.errors import CorpusError
 from tts_prep.export.alignments import LabelledTime, textgrid
 from tts_prep.format.files.atomic import replacing
-from tts_prep.preprocess.text.frontends.speech import speak_with_phones
 
 
 class Manner(NamedTuple):
-    """A voice with rate and pitch; arguments of `tts_prep.preprocess.text.frontends.speech.speak`."""
+    """A voice with rate and pitch; arguments of `tts_prep.demo.speech.speak`."""
 
     voice: str
     words_per_minute: int

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from tts_prep.english import normalize_english
 from tts_prep.english.heteronyms import HETERONYMS, choose_pronunciations
 from tts_prep.english.heteronyms import VERSION as HETERONYMS_VERSION
+from tts_prep.english.normalization import normalize_english
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.frontends.frontend import (
     GUESSED_WORDS,

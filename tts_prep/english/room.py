@@ -7,7 +7,7 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "Normalization of English texts, and ARPAbet by the CMU dictionary.",
     {
-        "languages": (Row("en", "tts_prep.english:normalize_english"),),
+        "languages": (Row("en", "tts_prep.english.normalization:normalize_english"),),
         "frontends": (
             Row(
                 "arpabet",

@@ -101,7 +101,7 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
         config = Configuration.from_dict(store, manifest.configuration)
         planned = planned_again(store, config, manifest, run.corpus, run.alignments) if run.corpus else None
         arrays, columns = _own_arrays(manifest), column_datasets(manifest.datasets[INDEX])
-        source = Source(store.absolute(), config, planned.run_settings if planned else None, arrays, tuple(columns))
+        source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
         look = _Counter(run.progress, len(manifest.shards))
         processes = ModelProcesses(model, run.devices, source, run.timeout, run.load_timeout, look)
         try:
@@ -274,7 +274,7 @@ def _check_inputs(store: Path, manifest: Manifest, description: Description, sou
     Raises:
         ConfigurationError: it does.
     """
-    if WAVEFORMS in description.inputs and source.run_settings is None and "waveform" not in manifest.specs:
+    if WAVEFORMS in description.inputs and source.recipe is None and "waveform" not in manifest.specs:
         raise ConfigurationError(
             f"{store}: has no waveforms; give --corpus CORPUS (corpus=), which it was made from, or prepare it with "
             "--waveform int16"

@@ -20,8 +20,8 @@ from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, StoredRows, float_waveform, stored_values
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
 TEXTS: Final = {"ids": "id", "speakers": "speaker", "texts": "text", "phoneme_texts": "phoneme_text"}
 """The arguments that are columns of every shard."""
@@ -35,14 +35,14 @@ class Source:
     """Where the inputs of a function come from; sent to processes.
 
     Attributes:
-        run_settings: how the shards were made from the corpus; None reads the stored waveforms.
+        recipe: how the shards were made from the corpus; None reads the stored waveforms.
         arrays: the added arrays that a function can name.
         columns: the columns of the index.
     """
 
     store: Path
     config: Configuration
-    run_settings: RunSettings | None
+    recipe: ShardRecipe | None
     arrays: Mapping[str, ArraySpec] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
 
@@ -62,7 +62,7 @@ class ShardInputs:
     def __init__(self, source: Source, number: int, plan: ShardPlan | None) -> None:
         self._source, self._number = source, number
         self._stored = StoredRows(source.store, intact_shard(source.store, number))
-        self._recordings = ShardRecordings(plan, source.run_settings) if plan and source.run_settings else None
+        self._recordings = ShardRecordings(plan, source.recipe) if plan and source.recipe else None
         self._seconds = self._stored.numbers("seconds").tolist()
         self._values: dict[str, Sequence[Any]] = {}
 

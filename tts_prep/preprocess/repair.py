@@ -28,7 +28,7 @@ from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
-from tts_prep.preprocess.plan.run_settings import settings_of_run
+from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
@@ -60,7 +60,7 @@ class _Findings:
         Raises:
             StoreError: it was made with other settings, or from other rows.
         """
-        check_settings(store, self.settings, planned.run_settings.recorded, "install what it was made with")
+        check_settings(store, self.settings, planned.recipe.settings, "install what it was made with")
         if not self._match(planned.known):
             check_recordings(store, planned)
             raise StoreError(f"{store}: not made from the rows and recordings of {sources}; give what it was made from")
@@ -111,7 +111,7 @@ def repair_store(
         StoreTransaction.begin(store, Change.REPAIR) as transaction,
         worker_pool(jobs, Backend(), partial(get_ready, config)) as pool,
     ):
-        planned = plan_store(rows, settings_of_run(config, rows.root, alignments=aligned))
+        planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned))
         planned = planned.with_known(read_sources(store)).with_contents()
         sources = f"{corpus}, with audio paths relative to {rows.root}"
         findings.check(store, planned, f"{sources} and alignments of {alignments}" if alignments else sources)

@@ -42,8 +42,8 @@ from tts_prep.preprocess.make.shard_run import ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
-from tts_prep.preprocess.plan.run_settings import settings_of_run
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
@@ -147,8 +147,8 @@ def prepare(
         start(1)
         if old := transaction.old:
             features = (*features, *recorded_features(old, config, specs_of(features)))
-        run_settings = settings_of_run(config, root, tuple(features), alignments)
-        planned = plan_store(CorpusRows(items, root, corrections), run_settings, start)
+        recipe = make_recipe(config, root, tuple(features), alignments)
+        planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
         planned = transaction.with_known(planned, rereads=rereads)
         if manifest := transaction.up_to_date(planned, given):
             check_arrays_of(store, manifest, features)
@@ -195,22 +195,20 @@ def make_store(
         broken: files of the old store that must not be taken over.
         provenance: see `prepare`.
     """
-    run_settings = planned.run_settings
-    specs = specs_of(run_settings.features)
+    recipe = planned.recipe
+    specs = specs_of(recipe.features)
     intact = _intact_arrays(transaction, specs, broken)
     plans = planned.shards[part.number - 1 :: part.count] if part else planned.shards
-    with transaction.build(
-        [run_settings.settings_sha256, intact, sorted(specs)], run_settings.recorded["configuration"]
-    ) as folder:
+    with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
         write_corrections(folder, planned.corrections)
         said = transaction.provenance(provenance)
         if said.as_dict() or not part:  # another part may be saying it
             write_provenance(folder, said)
-        if run_settings.config.ood_texts:
-            make_ood_texts(run_settings.config, run_settings.recorded, folder, pool, transaction.source)
+        if recipe.config.ood_texts:
+            make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)
-        make = partial(make_shard, run_settings=run_settings, store=folder)
+        make = partial(make_shard, recipe=recipe, store=folder)
         run = ShardRun(folder, planned, allowed, progress)
         made = run.make(plans, make, pool)
         known = replace(planned, shards=tuple(plans)).made(shard.stored.header.key for shard in made)
@@ -234,7 +232,7 @@ def _with_old(
     old, rows = transaction.old_shards(planned.keys, broken), {}
     if transaction.source and transaction.old:
         rows = find_old_rows(transaction.source, transaction.old, planned, old)
-    key = planned.run_settings.key
+    key = planned.recipe.key
     return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
 
 

@@ -40,12 +40,12 @@ def _recording(root: Path, configuration: Mapping[str, Any], row: Mapping[str, A
     """Return a recording of the corpus, cleaned as for the store."""
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.recordings import read_recording
-    from tts_prep.preprocess.plan.run_settings import RunSettings
+    from tts_prep.preprocess.plan.shard_settings import ShardRecipe
     from tts_prep.preprocess.source_utterance import SourceUtterance
 
     # What concerns texts and arrays is left out: only the recording is read.
-    run_settings = RunSettings(root, Configuration.from_dict(root, configuration), {}, {}, {})
-    return read_recording(SourceUtterance(**row), run_settings).waveform
+    recipe = ShardRecipe(root, Configuration.from_dict(root, configuration), {}, {}, {})
+    return read_recording(SourceUtterance(**row), recipe).waveform
 
 
 def _audible(store: Path, configuration: Mapping[str, Any], mel: Any) -> npt.NDArray[Any]:

@@ -11,12 +11,12 @@ import soxr
 from corpora import speech_like
 from scipy import signal
 
+from tts_prep.demo.speech import speak
 from tts_prep.errors import AlignmentError, AudioError, ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, limited, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.cleaning.trimming import Cut, first_and_last
 from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
-from tts_prep.preprocess.text.frontends.speech import speak
 
 RATE = 22050
 

@@ -106,12 +106,12 @@ COMMANDS: Final = ("same", "update", "add", "repair", "export", "finish")
 @pytest.fixture
 def newer_soxr(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return what makes this program believe in another version of a library."""
-    from tts_prep.preprocess.plan import run_settings
+    from tts_prep.preprocess.plan import shard_settings
 
-    versions = run_settings.software_versions
+    versions = shard_settings.software_versions
 
     def install() -> None:
-        monkeypatch.setattr(run_settings, "software_versions", lambda: {**versions(), "soxr": "99.0"})
+        monkeypatch.setattr(shard_settings, "software_versions", lambda: {**versions(), "soxr": "99.0"})
 
     return install
 

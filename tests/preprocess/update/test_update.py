@@ -437,9 +437,9 @@ def test_texts_of_new_rows_are_read_together_before_their_recordings(
         calls.append(text)
         read_ahead(text, *arguments, **options)
 
-    def reading(utterance: Any, run_settings: Any, **options: Any) -> Any:
+    def reading(utterance: Any, recipe: Any, **options: Any) -> Any:
         calls.append(utterance.id)
-        return read_recording(utterance, run_settings, **options)
+        return read_recording(utterance, recipe, **options)
 
     monkeypatch.setattr(shards, "read_ahead", reading_text)
     monkeypatch.setattr(examples, "read_recording", reading)

@@ -30,8 +30,8 @@ from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
-from tts_prep.preprocess.plan.run_settings import RunSettings, extractor_of, settings_of_run
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.progress import Progress, ShowProgress, hidden
@@ -74,8 +74,8 @@ def add_features(
         plans = planned.shards if planned else [None] * len(manifest.shards)
         with transaction.build([manifest.fingerprint, manifest.plan, sorted(specs)]) as folder:
             transaction.take_over(manifest)
-            run_settings, todo = planned.run_settings if planned else None, list(starmap(_ShardJob, enumerate(plans)))
-            make = partial(_make_array_files, store.absolute(), folder, missing, config, run_settings)
+            recipe, todo = planned.recipe if planned else None, list(starmap(_ShardJob, enumerate(plans)))
+            make = partial(_make_array_files, store.absolute(), folder, missing, config, recipe)
             with worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(missing))) as pool:
                 added = _run(pool, make, todo, progress)
             return assemble_store(folder, stored_shards(folder, manifest), {**manifest.array_files, **added})
@@ -170,16 +170,16 @@ def planned_again(
     Raises:
         StoreError: it was made from another corpus, or with other versions of libraries.
     """
-    run_settings = settings_of_run(config, corpus.root, alignments=_needed_alignments(config, alignments))
+    recipe = make_recipe(config, corpus.root, alignments=_needed_alignments(config, alignments))
     # Other versions of the libraries could compute other values.
-    differing = sorted(name for name, made in manifest.software.items() if run_settings.software.get(name) != made)
+    differing = sorted(name for name, made in manifest.software.items() if recipe.software.get(name) != made)
     if differing:
         name = differing[0]
         raise StoreError(
-            f"{store}: made with {name} {manifest.software[name]}, found {run_settings.software.get(name) or 'none'}; "
+            f"{store}: made with {name} {manifest.software[name]}, found {recipe.software.get(name) or 'none'}; "
             "install it, or make the store again"
         )
-    planned = plan_store(corpus, run_settings).with_known(read_sources(store))
+    planned = plan_store(corpus, recipe).with_known(read_sources(store))
     if planned.keys == planned_keys(store, manifest):
         planned = planned.with_contents()
     if plan_sha256(planned.known) != manifest.plan:
@@ -212,14 +212,14 @@ def _make_array_files(
     folder: Path,
     features: tuple[Feature, ...],
     config: Configuration,
-    run_settings: RunSettings | None,
+    recipe: ShardRecipe | None,
     job: _ShardJob,
     report: Callable[[int], None] = lambda _: None,
 ) -> _ArrayFiles:
     """Make the array files of one shard in the folder of the new store."""
     # The file of the store, which is the same as that of the new one, so that an error names it.
     shard = intact_shard(store, job.number)
-    recordings = ShardRecordings(job.plan, run_settings, report) if job.plan and run_settings else None
+    recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
     inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
     return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
 

@@ -24,7 +24,7 @@ from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureV
 from tts_prep.preprocess.make.array_files import computed
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
 from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording
-from tts_prep.preprocess.plan.run_settings import RunSettings
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _BLOCK = 1 << 16
@@ -49,7 +49,7 @@ class Example:
     key: bytes = b""
 
 
-def make_example(utterance: SourceUtterance, run_settings: RunSettings, remarks: Remarks) -> Example:
+def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
     """Read an utterance, and compute everything that the store has of it.
 
     Args:
@@ -58,22 +58,22 @@ def make_example(utterance: SourceUtterance, run_settings: RunSettings, remarks:
     Raises:
         UtteranceError: the row fails.
     """
-    config = run_settings.config
+    config = recipe.config
     # Read first where the alignment may give the phonemes: trimming decides which.
-    recording = read_recording(utterance, run_settings) if run_settings.alignments else None
+    recording = read_recording(utterance, recipe) if recipe.alignments else None
     remark = partial(remarks.add, identifier=utterance.id)
     phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
-    recording = recording or read_recording(utterance, run_settings, may_keep_16_bits=True)
+    recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
     for found in recording.remarks:
         remark("cleaning", found)
     waveform = cache(partial(as_float, recording.waveform))
-    known = _mel_and_energy(recording, run_settings)
+    known = _mel_and_energy(recording, recipe)
     mel = known["mel"]
     statistics = _statistics(mel, utterance.audio)
-    spec = run_settings.arrays["mel"]
+    spec = recipe.arrays["mel"]
     arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
-    if "waveform" in run_settings.arrays:
-        arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, run_settings.arrays["waveform"]["dtype"])
+    if "waveform" in recipe.arrays:
+        arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, recipe.arrays["waveform"]["dtype"])
     columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
@@ -82,13 +82,13 @@ def make_example(utterance: SourceUtterance, run_settings: RunSettings, remarks:
         phoneme_text=phoneme_text,
         phonemes=phonemes,
         n_frames=len(mel),
-        extractor=run_settings.extractor,
+        extractor=recipe.extractor,
         read=waveform,
         known=known,
         cut=recording.cut,
-        read_again=partial(read_as, run_settings, utterance),
+        read_again=partial(read_as, recipe, utterance),
     )
-    values = tuple(computed(feature, source, lengths_of(arrays)) for feature in run_settings.features)
+    values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
     return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)
 
 
@@ -126,16 +126,16 @@ def needs_energy(features: Iterable[Feature]) -> bool:
     return any(isinstance(feature, EnergyFeature) and feature.settings.of == "magnitude" for feature in features)
 
 
-def _mel_and_energy(recording: CleanedRecording, run_settings: RunSettings) -> dict[str, Array]:
+def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:
     """Return ``mel``, and ``energy`` if a feature needs it, computed in the same pass: the frames of its alignment."""
-    if needs_energy(run_settings.features):
-        mel, energy = run_settings.extractor.with_energy(recording.waveform)
+    if needs_energy(recipe.features):
+        mel, energy = recipe.extractor.with_energy(recording.waveform)
         known: dict[str, Array] = {"mel": mel, "energy": energy}
     else:
-        known = {"mel": run_settings.extractor(recording.waveform)}
+        known = {"mel": recipe.extractor(recording.waveform)}
     if recording.aligned is None:
         return known
-    config = run_settings.config.mel
+    config = recipe.config.mel
     n_frames = recording.aligned.n_frames(config.sample_rate, config.hop_length, len(known["mel"]))
     return {name: values[:n_frames] for name, values in known.items()}
 
@@ -152,7 +152,7 @@ def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
 
 
 def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:
-    """Return the waveform in the stored dtype, at the level of the run_settings, aligned with the frames of the mel."""
+    """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
     aligned = aligned_waveform(waveform, config)
     scale = np.float32(peak_scale(waveform, config))
     if scale == 1 and aligned.dtype == dtype:

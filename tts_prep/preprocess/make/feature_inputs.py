@@ -27,8 +27,8 @@ from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.make.recordings import read_as, read_recording, stored_cut
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
@@ -125,10 +125,8 @@ class ShardRecordings:
         report: called with the number of every row before it is processed.
     """
 
-    def __init__(
-        self, plan: ShardPlan, run_settings: RunSettings, report: Callable[[int], None] = lambda _: None
-    ) -> None:
-        self._run_settings, self._report = run_settings, report
+    def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
+        self._recipe, self._report = recipe, report
         self._numbers: dict[str, int] = {}
         self._rows: dict[str, PlannedUtterance] = {}
         for number, row in enumerate(plan.rows):
@@ -143,12 +141,12 @@ class ShardRecordings:
         """
         row = self._rows[utterance_id]
         self._report(self._numbers[utterance_id])
-        row.check_unchanged(self._run_settings.root)
-        return partial(read_again, self._run_settings, row.utterance, n_frames)
+        row.check_unchanged(self._recipe.root)
+        return partial(read_again, self._recipe, row.utterance, n_frames)
 
     def reader_as(self, utterance_id: str) -> Callable[[MelConfig, ReadingConfig], Waveform]:
         """Return a function that reads the recording of an utterance with other settings."""
-        return partial(read_as, self._run_settings, self._rows[utterance_id].utterance)
+        return partial(read_as, self._recipe, self._rows[utterance_id].utterance)
 
 
 def feature_inputs(
@@ -186,13 +184,13 @@ def feature_inputs(
         )
 
 
-def read_again(run_settings: RunSettings, utterance: SourceUtterance, n_frames: int) -> Waveform:
+def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = as_float(read_recording(utterance, run_settings).waveform)
-    found = frame_count(len(waveform), run_settings.config.mel)
+    waveform = as_float(read_recording(utterance, recipe).waveform)
+    found = frame_count(len(waveform), recipe.config.mel)
     if found < n_frames:
         raise CorpusChangedError(
-            f"{run_settings.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "
+            f"{recipe.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "
             "recordings that the store was made from"
         )
     return waveform

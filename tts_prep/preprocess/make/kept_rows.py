@@ -20,8 +20,8 @@ from tts_prep.preprocess.make.examples import Example, lengths_of, row_of
 from tts_prep.preprocess.make.feature_inputs import StoredRows, read_again, stored_values
 from tts_prep.preprocess.make.recordings import read_as
 from tts_prep.preprocess.plan.contents import ShardContents
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import OldRows, PlannedUtterance
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
 
 class KeptRows:
@@ -29,12 +29,12 @@ class KeptRows:
 
     Args:
         old: where they are.
-        run_settings: how the new shard is made.
+        recipe: how the new shard is made.
         contents: the contents of its recordings.
     """
 
-    def __init__(self, old: OldRows, run_settings: RunSettings, contents: ShardContents) -> None:
-        self._old, self._run_settings, self._contents = old, run_settings, contents
+    def __init__(self, old: OldRows, recipe: ShardRecipe, contents: ShardContents) -> None:
+        self._old, self._recipe, self._contents = old, recipe, contents
         self._shards: dict[int, _OldShard | None] = {}
 
     def has(self, number: int) -> bool:
@@ -65,13 +65,13 @@ class KeptRows:
         for kind, symbols in shard.stored.header.row_remarks.get(str(position), {}).items():
             for symbol, count in symbols.items():
                 remarks.add(kind, symbol, row.utterance.id, count)
-        return shard.example(position, row, self._run_settings)
+        return shard.example(position, row, self._recipe)
 
     def _shard(self, number: int) -> _OldShard | None:
         if number not in self._shards:
             try:
                 shard = _OldShard(self._old.store, number)
-                self._shards[number] = shard if shard.is_made_by(self._run_settings) else None
+                self._shards[number] = shard if shard.is_made_by(self._recipe) else None
             except CorruptStoreError:
                 # Its rows are made again.
                 self._shards[number] = None
@@ -93,14 +93,14 @@ class _OldShard:
         self._phoneme_texts = self.stored.texts("phoneme_text")
         self._values: dict[str, Sequence[Array] | None] = {}
 
-    def is_made_by(self, run_settings: RunSettings) -> bool:
-        """Return whether the shard was made with the settings of a run_settings."""
+    def is_made_by(self, recipe: ShardRecipe) -> bool:
+        """Return whether the shard was made with the settings of a recipe."""
         header = vars(self.stored.header)
-        return all(header[name] == value for name, value in run_settings.recorded.items())
+        return all(header[name] == value for name, value in recipe.settings.items())
 
-    def example(self, position: int, row: PlannedUtterance, run_settings: RunSettings) -> Example:
+    def example(self, position: int, row: PlannedUtterance, recipe: ShardRecipe) -> Example:
         """Return one of its utterances."""
-        utterance, cleaning = row.utterance, run_settings.config.cleaning
+        utterance, cleaning = row.utterance, recipe.config.cleaning
         arrays = {name: values[position] for name, values in self._arrays.items()}
         mel = np.ascontiguousarray(arrays["mel"])
         names = ("seconds", *cleaning.columns)
@@ -113,16 +113,16 @@ class _OldShard:
             phoneme_text=phoneme_text,
             phonemes=np.asarray(arrays["phonemes"]),
             n_frames=len(mel),
-            extractor=run_settings.extractor,
-            read=partial(read_again, run_settings, utterance, len(mel)),
+            extractor=recipe.extractor,
+            read=partial(read_again, recipe, utterance, len(mel)),
             known={"mel": mel},
-            cut=self.stored.cuts(run_settings.config.mel.sample_rate)[position] if cleaning.trims else None,
-            read_again=partial(read_as, run_settings, utterance),
+            cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
+            read_again=partial(read_as, recipe, utterance),
         )
         lengths = lengths_of(arrays)
         values = tuple(
             self._stored_values(feature, source, position) or computed(feature, source, lengths)
-            for feature in run_settings.features
+            for feature in recipe.features
         )
         statistics = MelStatistics(len(mel), *bin_moments(mel))
         return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, self.keys[position])

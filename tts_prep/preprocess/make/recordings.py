@@ -14,7 +14,7 @@ from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
-from tts_prep.preprocess.plan.run_settings import RunSettings
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
@@ -38,7 +38,7 @@ class CleanedRecording:
 
 
 def read_recording(
-    utterance: SourceUtterance, run_settings: RunSettings, *, may_keep_16_bits: bool = False
+    utterance: SourceUtterance, recipe: ShardRecipe, *, may_keep_16_bits: bool = False
 ) -> CleanedRecording:
     """Read the recording of an utterance and clean it; cut it by its alignment if alignments change shards.
 
@@ -49,12 +49,12 @@ def read_recording(
         AudioError: the recording is invalid, or nothing remains of it.
         AlignmentError: the alignment does not match it, or trimming removes phones.
     """
-    config = run_settings.config
-    aligned = run_settings.alignments.read(utterance) if run_settings.alignments else None
+    config = recipe.config
+    aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     remarks: list[str] = []
     keeps = may_keep_16_bits and not aligned and keeps_16_bits(config.cleaning)
     rate = config.mel.sample_rate
-    samples = read_utterance(run_settings.root, utterance, rate, config.reading, remarks, keeps_16_bits=keeps)
+    samples = read_utterance(recipe.root, utterance, rate, config.reading, remarks, keeps_16_bits=keeps)
     return cleaned(samples, config, utterance.audio, aligned, remarks)
 
 
@@ -105,14 +105,14 @@ def cleaned(
     return CleanedRecording(level.waveform, cut, aligned, {**columns, **level.columns}, (*found, *level.remarks))
 
 
-def read_as(run_settings: RunSettings, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig) -> Waveform:
+def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig) -> Waveform:
     """Return the waveform of which a store with other mel and reading settings would compute its mel.
 
     Raises:
         AudioError: the recording is invalid, or nothing remains of it.
         ConfigurationError: the settings contradict those of cleaning.
     """
-    other = replace(run_settings, config=replace(run_settings.config, mel=mel, reading=reading))
+    other = replace(recipe, config=replace(recipe.config, mel=mel, reading=reading))
     return as_float(read_recording(utterance, other).waveform)
 
 

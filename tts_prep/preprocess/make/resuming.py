@@ -134,7 +134,7 @@ def check_recordings(store: Path, planned: PlannedStore) -> None:
                 f"{store}: format version {header.version}, which does not know the contents of its recordings; "
                 f"{_UPDATE} makes it with them"
             )
-        contents, kept = ShardContents(plan, planned.run_settings), {*row_keys(store / shard_name(plan.number))}
+        contents, kept = ShardContents(plan, planned.recipe), {*row_keys(store / shard_name(plan.number))}
         rows = enumerate(plan.packed.rows())
         changed += [
             row.utterance.audio

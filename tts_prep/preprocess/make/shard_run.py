@@ -33,12 +33,7 @@ class ShardRun:
     """
 
     def __init__(self, folder: Path, planned: PlannedStore, allowed: FailureLimit, progress: ShowProgress) -> None:
-        self._folder, self._run_settings, self._allowed, self._progress = (
-            folder,
-            planned.run_settings,
-            allowed,
-            progress,
-        )
+        self._folder, self._recipe, self._allowed, self._progress = folder, planned.recipe, allowed, progress
         self.now = Progress(0, 0)
         self._under_way: dict[int, tuple[int, float]] = {}
 
@@ -61,7 +56,7 @@ class ShardRun:
         made: list[MadeShard] = []
         with contextlib.closing(pool.run(make, plans, names, _without_row, self._note, self._advance)) as results:
             for result in results:
-                made.append(replace(result, stored=result.stored.sharing_settings(self._run_settings.recorded)))
+                made.append(replace(result, stored=result.stored.sharing_settings(self._recipe.settings)))
                 _log(result)
                 self._under_way.pop(result.stored.number, None)
                 self.now = _after(self._with_rows_under_way(), result, filter(None, pool.ready_values))
@@ -73,7 +68,7 @@ class ShardRun:
     def give_up(self, made: Sequence[MadeShard]) -> None:
         """Write the failures, and raise a `TooManyFailuresError`."""
         headers = [shard.stored.header for shard in sorted(made, key=_number)]
-        give_up(self._folder, headers, self.now.total, self._allowed, self._run_settings.root)
+        give_up(self._folder, headers, self.now.total, self._allowed, self._recipe.root)
 
     def _advance(self, plan: ShardPlan, made: tuple[int, float]) -> None:
         """Show the rows that an unfinished shard has, and the seconds of its audio."""

@@ -52,8 +52,8 @@ from tts_prep.preprocess.make.kept_rows import KeptRows
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.make.resuming import finished_shard
 from tts_prep.preprocess.plan.contents import ShardContents
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.workers.processes import Note
 
 
@@ -76,7 +76,7 @@ class MadeShard:
 
 def make_shard(
     plan: ShardPlan,
-    run_settings: RunSettings,
+    recipe: ShardRecipe,
     store: Path,
     report: Callable[[int], None] = lambda _: None,
     beside_others: bool = False,
@@ -96,21 +96,19 @@ def make_shard(
         WriteError: the shard cannot be written.
         CorpusChangedError: a recording has changed since the run was planned.
     """
-    _check_processor(run_settings)
-    contents = ShardContents(plan, run_settings, report)
-    finished = finished_shard(store, plan, run_settings.key(plan), lambda: contents.key)
+    _check_processor(recipe)
+    contents = ShardContents(plan, recipe, report)
+    finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
     if finished is not None:
-        recordings = ShardRecordings(plan, run_settings, report)
-        inputs = partial(
-            feature_inputs, config=run_settings.config, extractor=run_settings.extractor, recordings=recordings
-        )
-        files = complete_array_files(store, finished, run_settings.features, inputs, plan.old)
+        recordings = ShardRecordings(plan, recipe, report)
+        inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
+        files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
         return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
-    compiling = compile_kernels(run_settings.config.mel, note, energy=needs_energy(run_settings.features))
-    header, examples = _make_examples(plan, run_settings, contents, report, beside_others, advance)
-    entry = _write_shard(store, plan, run_settings, header, examples)
+    compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
+    header, examples = _make_examples(plan, recipe, contents, report, beside_others, advance)
+    entry = _write_shard(store, plan, recipe, header, examples)
     arrays: dict[str, FileEntry] = {}
-    for position, feature in enumerate(run_settings.features):
+    for position, feature in enumerate(recipe.features):
         values = [example.features[position] for example in examples]
         arrays.update(write_array_files(store, _rows_of(plan, header, examples), feature, values))
     stored = StoredShard(entry, replace(header, mel_statistics={}))
@@ -127,9 +125,9 @@ def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) 
     return ShardRows(plan.number, header.key, speakers, lengths, ids)
 
 
-def _check_processor(run_settings: RunSettings) -> None:
+def _check_processor(recipe: ShardRecipe) -> None:
     """Check that this worker, possibly on another machine, computes the same values as the planning process."""
-    here, there = fused_multiply_add(), run_settings.software[FUSED_MULTIPLY_ADD]
+    here, there = fused_multiply_add(), recipe.software[FUSED_MULTIPLY_ADD]
     if here != there:
         raise WorkerError(
             f"{platform.node()}: fused multiply-add: {here} on this worker's processor, {there} where the run was "
@@ -156,7 +154,7 @@ def get_ready(config: Configuration, note: Note, *, energy: bool = False) -> flo
 
 def _make_examples(
     plan: ShardPlan,
-    run_settings: RunSettings,
+    recipe: ShardRecipe,
     contents: ShardContents,
     report: Callable[[int], None],
     beside_others: bool,
@@ -166,12 +164,12 @@ def _make_examples(
     failures: list[Failure] = []
     of_rows: list[Remarks] = []
     row_remarks: dict[str, Any] = {}
-    kept = KeptRows(plan.old_rows, run_settings, contents) if plan.old_rows else None
+    kept = KeptRows(plan.old_rows, recipe, contents) if plan.old_rows else None
     statistics: dict[str, MelStatistics] = {}
     rows, seconds = plan.rows, 0.0
     for number, row in enumerate(rows):
-        if number % _TEXTS_AT_ONCE == 0 and not run_settings.alignments:
-            _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, run_settings, report)
+        if number % _TEXTS_AT_ONCE == 0 and not recipe.alignments:
+            _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, recipe, report)
         report(number)
         if number:
             advance((number, seconds))
@@ -180,7 +178,7 @@ def _make_examples(
         if isinstance(row, Failure):
             made = row
         else:
-            made = _make_example(number, row, kept, run_settings, contents, remarks, beside_others)
+            made = _make_example(number, row, kept, recipe, contents, remarks, beside_others)
         of_rows.append(remarks)
         if isinstance(made, Failure):
             failures.append(made)
@@ -192,13 +190,13 @@ def _make_examples(
         if counts := remarks.counts():
             row_remarks[str(len(examples))] = counts
         examples.append(made)
-    keys = (contents.key_of_made, run_settings.key(plan))
-    return _header(keys, run_settings, examples, failures, statistics, of_rows, row_remarks), examples
+    keys = (contents.key_of_made, recipe.key(plan))
+    return _header(keys, recipe, examples, failures, statistics, of_rows, row_remarks), examples
 
 
 def _header(
     keys: tuple[str, str],
-    run_settings: RunSettings,
+    recipe: ShardRecipe,
     examples: Sequence[Example],
     failures: Sequence[Failure],
     statistics: Mapping[str, MelStatistics],
@@ -214,7 +212,7 @@ def _header(
         failures=tuple(asdict(failure) for failure in failures),
         remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
         row_remarks=row_remarks,
-        **run_settings.recorded,
+        **recipe.settings,
     )
 
 
@@ -226,7 +224,7 @@ def _read_texts(
     rows: Sequence[PlannedUtterance | Failure],
     numbers: range,
     kept: KeptRows | None,
-    run_settings: RunSettings,
+    recipe: ShardRecipe,
     report: Callable[[int], None],
 ) -> None:
     """Read the texts of rows that are made next."""
@@ -235,27 +233,25 @@ def _read_texts(
         if isinstance(row, PlannedUtterance) and not (kept and kept.has(number)):
             report(number)
             utterance = row.utterance
-            read_ahead(
-                utterance.text, run_settings.config.text, language=utterance.language, normalized=utterance.normalized
-            )
+            read_ahead(utterance.text, recipe.config.text, language=utterance.language, normalized=utterance.normalized)
 
 
 def _make_example(
     number: int,
     row: PlannedUtterance,
     kept: KeptRows | None,
-    run_settings: RunSettings,
+    recipe: ShardRecipe,
     contents: ShardContents,
     remarks: Remarks,
     beside_others: bool,
 ) -> Example | Failure:
     utterance = row.utterance
-    row.check_unchanged(run_settings.root)
+    row.check_unchanged(recipe.root)
     try:
         example = kept.example(number, row, remarks) if kept else None
         # Read before it is decoded, when it is then in the system's cache.
         key = contents.row_key(number)
-        example = example or replace(make_example(utterance, run_settings, remarks), key=key)
+        example = example or replace(make_example(utterance, recipe, remarks), key=key)
     except UtteranceError as error:
         # An audio error names the recording, but a text error does not name the place of the text.
         reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
@@ -267,15 +263,15 @@ def _make_example(
             utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
         )
     # Again, in case the recording grew while it was read.
-    row.check_unchanged(run_settings.root)
+    row.check_unchanged(recipe.root)
     return example
 
 
 def _write_shard(
-    store: Path, plan: ShardPlan, run_settings: RunSettings, header: ShardHeader, examples: list[Example]
+    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: list[Example]
 ) -> FileEntry:
     name = shard_name(plan.number)
-    columns = {**plan.columns, **dict.fromkeys(run_settings.config.cleaning.columns, NUMBER)}
+    columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
     with writing(store / name):
         (store / name).parent.mkdir(exist_ok=True)
     digest = write_file(store / name, partial(_write, columns, header, examples))

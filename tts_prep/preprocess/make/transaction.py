@@ -226,7 +226,7 @@ class StoreTransaction:
         found = self._settings
         if found and self.change is not Change.UPDATE:
             check_settings(
-                self.store, found, planned.run_settings.recorded, "give another path, or --overwrite to replace it"
+                self.store, found, planned.recipe.settings, "give another path, or --overwrite to replace it"
             )
             check_corrections(self.store, planned.corrections)
             if manifest:

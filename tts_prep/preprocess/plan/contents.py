@@ -18,8 +18,8 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.regular_files import file_version, open_regular
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.reading import inspect_once
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.recording_locations import place_inside, read_inside
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -107,14 +107,12 @@ class ShardContents:
 
     Args:
         plan: the plan of the shard.
-        run_settings: how the shard is made.
+        recipe: how the shard is made.
         report: called with the number of every row before it is read.
     """
 
-    def __init__(
-        self, plan: ShardPlan, run_settings: RunSettings, report: Callable[[int], None] = lambda _: None
-    ) -> None:
-        self._plan, self._run_settings, self._report = plan, run_settings, report
+    def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
+        self._plan, self._recipe, self._report = plan, recipe, report
         self._rows = plan.packed.rows()
         self._found: dict[int, str] = {}
 
@@ -123,7 +121,7 @@ class ShardContents:
         row = self._rows[number]
         if number not in self._found:
             self._report(number)
-            root, rate = self._run_settings.root, self._run_settings.config.mel.sample_rate
+            root, rate = self._recipe.root, self._recipe.config.mel.sample_rate
             self._found[number] = content_of(root, row.utterance, rate) if isinstance(row, PlannedUtterance) else ""
         return self._found[number]
 
@@ -141,4 +139,4 @@ class ShardContents:
     @cached_property
     def key_of_made(self) -> str:
         """The key of the shard with the contents of its recordings, as they are read."""
-        return json_sha256([self._run_settings.key(self._plan), [self.of(number) for number in range(len(self._rows))]])
+        return json_sha256([self._recipe.key(self._plan), [self.of(number) for number in range(len(self._rows))]])

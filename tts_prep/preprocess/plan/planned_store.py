@@ -1,4 +1,4 @@
-"""Plan a store: its run_settings, and its shards with their keys."""
+"""Plan a store: its recipe, and its shards with their keys."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.plan.contents import ShardContents
-from tts_prep.preprocess.plan.run_settings import RunSettings
 from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
+from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
@@ -81,19 +81,19 @@ class PlannedStore:
     """A store that is to be made.
 
     Attributes:
-        run_settings: how its shards are made.
+        recipe: how its shards are made.
         shards: the plans of its shards, in order, at least one.
         corrections: what its rows have otherwise than the corpus.
     """
 
-    run_settings: RunSettings
+    recipe: ShardRecipe
     shards: tuple[ShardPlan, ...]
     corrections: tuple[Correction, ...] = ()
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The planned keys of all shards, in order."""
-        return tuple(self.run_settings.key(plan) for plan in self.shards)
+        return tuple(self.recipe.key(plan) for plan in self.shards)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class PlannedStore:
         """Return the store with the keys of all shards; the recordings of those that are not known are read."""
         # Reading and hashing release Python's lock.
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            return self.made(threads.map(lambda plan: ShardContents(plan, self.run_settings).key, self.shards))
+            return self.made(threads.map(lambda plan: ShardContents(plan, self.recipe).key, self.shards))
 
     def made(self, keys: Iterable[str]) -> PlannedStore:
         """Return the store with the keys with which its shards were made."""
@@ -141,7 +141,7 @@ class PlannedStore:
 
 
 def plan_store(
-    corpus: CorpusRows, run_settings: RunSettings, planned: Callable[[int], None] = lambda _: None
+    corpus: CorpusRows, recipe: ShardRecipe, planned: Callable[[int], None] = lambda _: None
 ) -> PlannedStore:
     """Read a corpus, and plan the shards of its store.
 
@@ -151,7 +151,7 @@ def plan_store(
     Raises:
         CorpusError: the corpus has no rows, or a column with a name that is not allowed.
     """
-    config, alignments = run_settings.config, run_settings.alignments
+    config, alignments = recipe.config, recipe.alignments
     items = alignments.with_checksums(corpus.items) if alignments else corpus.items
     plans: list[ShardPlan] = []
     for plan in plan_shards(first_rows(items, config.limit), corpus.root, config.store):
@@ -161,4 +161,4 @@ def plan_store(
         raise CorpusError(f"{corpus.root}: no rows, expected one per recording")
     if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
         raise CorpusError(f"{corpus.root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
-    return PlannedStore(run_settings, tuple(plans), corpus.corrected.applied if corpus.corrected else ())
+    return PlannedStore(recipe, tuple(plans), corpus.corrected.applied if corpus.corrected else ())

@@ -34,11 +34,11 @@ def find_old_rows(
         source, manifest: the old store and its manifest.
         old: the shards of the old store by key.
     """
-    run_settings = planned.run_settings
-    if not _has_settings(manifest, run_settings.recorded):
+    recipe = planned.recipe
+    if not _has_settings(manifest, recipe.settings):
         return {}
     # The statistics of a mel need the values before they are stored at half precision.
-    if run_settings.arrays["mel"]["dtype"] != "float32":
+    if recipe.arrays["mel"]["dtype"] != "float32":
         return {}
     # A shard with the planned key can have other recordings, unless they are known to be the same.
     pairs = zip(planned.shards, planned.keys, strict=True)

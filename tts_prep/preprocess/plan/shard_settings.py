@@ -1,4 +1,4 @@
-"""The run_settings that all shards of a store are made with."""
+"""The recipe that all shards of a store are made with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class ShardRecipe:
     """How all shards of a store are made; sent to the workers.
 
     Attributes:
@@ -48,7 +48,7 @@ class RunSettings:
         return extractor_of(self.config.mel)
 
     @cached_property
-    def recorded(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, Any]:
         """The fields that are equal in the headers of all shards."""
         return {
             "configuration": self.config.as_dict(),
@@ -59,8 +59,8 @@ class RunSettings:
 
     @cached_property
     def settings_sha256(self) -> str:
-        """SHA-256 of what is recorded."""
-        return json_sha256(self.recorded)
+        """SHA-256 of the settings."""
+        return json_sha256(self.settings)
 
     def key(self, plan: ShardPlan) -> str:
         """Return the key of a planned shard."""
@@ -73,10 +73,10 @@ def extractor_of(config: MelConfig) -> MelExtractor:
     return MelExtractor(config)
 
 
-def settings_of_run(
+def make_recipe(
     config: Configuration, root: Path, features: tuple[Feature, ...] = (), alignments: CorpusAlignments | None = None
-) -> RunSettings:
-    """Return how all shards of a store are made.
+) -> ShardRecipe:
+    """Return the recipe of all shards of a store.
 
     Args:
         root: the folder of relative audio paths.
@@ -88,7 +88,7 @@ def settings_of_run(
         **(voice_activity_software() if config.cleaning.trim_vad is not None else {}),
     }
     # Remote workers may have another working directory.
-    return RunSettings(
+    return ShardRecipe(
         root.absolute(), config, software, _arrays(config), frontend.vocab.as_dict(), features, alignments
     )
 
