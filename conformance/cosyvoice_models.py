@@ -24,8 +24,7 @@ import numpy as np
 
 from tts_prep.demo.corpus import make_demo_corpus
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import ArraySpec, add_array, configure, read_corpus
-from tts_prep.preprocess import run as prepare
+from tts_prep.preprocess import ArraySpec, add_array, configure, prepare, read_corpus
 
 RATE = 16_000
 CHANNELS = 16
