@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,32 @@ def record_imports(store: Path, options: Mapping[str, Any]) -> None:
         _write(store, {**command, "imports": _with_imports(command.get("imports", []), options)}, "")
 
 
+def forget_removed(store: Path) -> None:
+    """Keep beside a store nothing of what was imported into it and is no longer there."""
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.format.records.sources import read_sources
+
+    command, manifest = read_sources(store).command, read_manifest(store)
+    if not command:
+        return
+    arrays = manifest.array_files.keys()
+    of_models = [manifest.specs[name].settings.get("model") for name in arrays]
+    models = {of_model.get("function") for of_model in of_models if isinstance(of_model, dict)}
+    # Those of the command that made the store can also be what its mels and phonemes were made from.
+    keeps_alignments = "durations" in arrays or command["options"]["alignments"] is not None
+    imports = []
+    for before in command.get("imports", []):
+        kept = {
+            **before,
+            "arrays": [text for text in before["arrays"] if re.split("[@=]", text)[0] in arrays],
+            "alignments": before["alignments"] if keeps_alignments else None,
+            "features": before["features"] if keeps_alignments else [],
+            "files": {text: of for text, of in before["files"].items() if ":".join(text.split(":")[:2]) in models},
+        }
+        imports += [kept] if kept["arrays"] or kept["alignments"] or kept["files"] else []
+    _write(store, {**command, "imports": imports}, "")
+
+
 def _with_imports(imports: list[Any], options: Mapping[str, Any]) -> list[Any]:
     """Return imports with those of one more command.
 
@@ -57,7 +84,7 @@ def _with_imports(imports: list[Any], options: Mapping[str, Any]) -> list[Any]:
         return imports
     features = [text for text in options["features"] if text.partition(":")[0] == "durations"]
     given = {name: _whole(options[name]) for name in ("alignments", "arrays")}
-    files = {str(path): file_sha256(path) for path in _files_of(models)}
+    files = {text: {str(path): file_sha256(path) for path in _files_of(text)} for text in models}
     added = {"folder": str(Path.cwd()), **_as_json({**given, "features": features}), "files": files}
     return [*(before for before in imports if before != added), added]
 
@@ -70,12 +97,11 @@ def _whole(value: Any) -> Any:
     return None if value is None else [f"{name}={Path(path).absolute()}" for name, _, path in texts]
 
 
-def _files_of(models: list[str]) -> Iterator[Path]:
-    """Yield the sources of the modules of models, and the files that their settings name."""
-    for text in models:
-        module, _, settings = (*text.split(":", 2), "")[:3]
-        names = [f"{module.replace('.', '/')}.py", *(setting.partition("=")[2] for setting in settings.split(","))]
-        yield from (path.absolute() for name in names if name and (path := Path(name)).is_file())
+def _files_of(model: str) -> Iterator[Path]:
+    """Yield the source of the module of a model, and the files that its settings name."""
+    module, _, settings = (*model.split(":", 2), "")[:3]
+    names = [f"{module.replace('.', '/')}.py", *(setting.partition("=")[2] for setting in settings.split(","))]
+    yield from (path.absolute() for name in names if name and (path := Path(name)).is_file())
 
 
 def _write(store: Path, command: Mapping[str, Any], part: str) -> None:
@@ -123,7 +149,7 @@ def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
 
     manifest, imports = read_manifest(store), command.get("imports", [])
     for of_command in imports:
-        for name, checksum in of_command["files"].items():
+        for name, checksum in (file for files in of_command["files"].values() for file in files.items()):
             if Path(name).is_file() and file_sha256(Path(name)) != checksum:
                 return (
                     f"{store}: older than {name}, with which a model was called; remove what it has made with "

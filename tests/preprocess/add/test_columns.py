@@ -19,6 +19,8 @@ from memory import environment
 from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
+from tts_prep.format.layout import SOURCES
+from tts_prep.format.records.sources import read_sources
 from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
 from tts_prep.preprocess.add.column_table import MAX_CATEGORIES, read_column_table
@@ -34,8 +36,10 @@ def store(tmp_path: Path) -> Path:
     return write_store(tmp_path / "store", rows, n_shards=2, waveform=True)
 
 
-def files(store: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
+def files(store: Path) -> dict[str, object]:
+    """Return the files of a store; of `sources.json` what a copy has too, as a replaced store is another folder."""
+    found = {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
+    return {**found, SOURCES: read_sources(store)} if SOURCES in found else found
 
 
 ROWS = [
@@ -145,7 +149,12 @@ def test_a_store_is_what_it_was_when_all_that_was_added_is_removed(corpus: Path,
     assert run(capsys, "remove", store, "--columns", "wer,note")[0] == 0
     assert files(store) == with_energy
     add_columns(store, {"id": list(UtteranceDataset(store).id)[:1], "wer": [0.5]})
-    assert run(capsys, "remove", store, "--array", "energy", "--columns", "wer")[0] == 0
+    vectors = tmp_path / "vectors.npz"
+    np.savez(vectors, **{id_: np.ones(3, np.float32) for id_ in UtteranceDataset(store).id})
+    assert run(capsys, "add", store, "--array", f"vector@utterance={vectors}")[0] == 0
+    assert read_sources(store).command["imports"]
+    removed = ("--array", "energy", "--array", "vector", "--columns", "wer")
+    assert run(capsys, "remove", store, *removed)[0] == 0
     assert files(store) == before
     assert [path.name for path in store.parent.iterdir() if "store" in path.name] == ["store"]
 

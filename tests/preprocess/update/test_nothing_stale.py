@@ -209,3 +209,21 @@ def test_a_store_whose_model_has_other_code_or_weights_is_named(
     finally:
         write_text(path, before)
     assert re.search(rf"{store}: older than \S*{name}, with which a model was called", out), (out, err)
+
+
+def test_a_model_whose_arrays_were_removed_is_not_compared(
+    with_model: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, store = with_model, tmp_path / "store"
+    monkeypatch.chdir(place.folder)
+    monkeypatch.syspath_prepend(str(place.folder))
+    assert run(capsys, *place.command(store), "--waveform", "int16")[0] == 0
+    assert run(capsys, "add", store, "--feature", "mean_of_tests:Mean:checkpoint=weights.txt")[0] == 0
+    assert run(capsys, "remove", store, "--array", "mean")[0] == 0
+    path = place.folder / "weights.txt"
+    write_text(path, "1.0\n\n")
+    try:
+        status, out, err = run(capsys, "add", store, "--license", "cc0-1.0")
+    finally:
+        write_text(path, "1.0")
+    assert (status, "older" in out, err) == (0, False, "")

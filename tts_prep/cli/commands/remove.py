@@ -26,6 +26,7 @@ def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
       tts-prep remove store --columns wer,cer
       tts-prep remove store --array pitch --array voiced
     """
+    from tts_prep.cli.freshness import forget_removed
     from tts_prep.cli.progress import make_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.preprocess.add.add_columns import remove_columns
@@ -35,4 +36,5 @@ def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
         raise ConfigurationError("nothing to remove; give --columns or --array")
     with make_progress(sys.stderr) as progress:
         remove_columns(store, names, arrays, progress=progress)
+    forget_removed(store)
     say(f"{store}: removed {', '.join([*names, *arrays])}")
