@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
 from tts_prep.format.files.atomic import sync
+from tts_prep.format.files.paths import is_store
 from tts_prep.format.files.replacement import check_own_folder, remove_folder
 
 _THREADS = 8
@@ -57,7 +58,7 @@ def exporting(place: Path) -> Iterator[ExportFolder]:
     nothing can be created. It is removed after an exception, and after a kill by the next export to the same place.
 
     Raises:
-        ConfigurationError: the place is not empty, or is no folder.
+        ConfigurationError: the place is not empty, is no folder, or is inside a store.
         StoreInUseError: another export is writing to the place.
         StoreError: a file cannot be written, or the folder beside ``place`` is a link or belongs to another user.
     """
@@ -82,6 +83,10 @@ def exporting(place: Path) -> Iterator[ExportFolder]:
 
 
 def _check_empty(place: Path, real: Path) -> None:
+    if store := next(filter(is_store, real.parents), None):
+        raise ConfigurationError(
+            f"{place}: inside the store {store}, which holds nothing else; use a folder outside it"
+        )
     if not os.path.lexists(real):
         return
     if not real.is_dir():

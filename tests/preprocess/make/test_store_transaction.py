@@ -145,5 +145,29 @@ def test_files_that_are_not_part_of_a_store_are_listed_by_verify(
         "index.h5.0a1b.partial",
         "shards/notes.txt",
     ]
-    assert all("not part of the store" in line for line in lines)
+    assert ["can be removed" in line for line in lines] == [True, True, False]
+    assert "notes.txt: not part of the store, tts-prep does not write such files; move it to another folder" in out
     assert last.endswith("all intact; 3 other files")
+
+
+def test_a_store_with_a_foreign_file_is_named_as_a_store(
+    copy: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "thesis.txt").write_text("years of work")
+    status, _, err = run(capsys, "add", copy, "--license", "cc0-1.0")
+    assert status == 1
+    assert f"{copy}: a store that also holds 'thesis.txt', which is not part of it; nothing was changed; move" in err
+    (copy / "thesis.txt").rename(copy.with_name("thesis.txt"))
+    assert run(capsys, "add", copy, "--license", "cc0-1.0")[0] == 0
+
+
+@pytest.mark.parametrize("folder", ["exp", "shards/exp", "a/b"])
+def test_an_export_into_a_store_is_refused_before_anything_is_written(
+    copy: Path, folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(copy.rglob("*"))
+    status, _, err = run(capsys, "export", copy, copy / folder, "--to", "kaldi")
+    assert status in (1, 2)
+    assert f"{copy / folder}: inside the store {copy}, which holds nothing else; use a folder outside it" in err
+    assert sorted(copy.rglob("*")) == before
+    assert run(capsys, "verify", copy)[1].endswith("all intact\n")

@@ -142,11 +142,17 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.format.verification import other_files
+    from tts_prep.preprocess.make.folder import is_store_file
     from tts_prep.quantities import count_text
 
     others = other_files(folder, read_manifest(folder))
     for name in others:
-        say(one_line(f"{name}: not part of the store; it may be what a killed command left, and can be removed"))
+        what = (
+            "what a killed command left; it can be removed"
+            if is_store_file(name)
+            else "tts-prep does not write such files; move it to another folder, as 'tts-prep add' and --update require"
+        )
+        say(one_line(f"{name}: not part of the store, {what}"))
     rest = f"; {count_text(len(others), 'other file')}" if others else ""
     say(one_line(f"{without_secret(store)}: {what}, all intact{rest}"))
 

@@ -14,7 +14,7 @@ from typing import Final
 from tts_prep.errors import StoreError
 from tts_prep.format.files.atomic import replacing, sync, writing
 from tts_prep.format.files.lock import Lock, locked
-from tts_prep.format.files.paths import array_folder_files, shard_files, shard_folder_files, stored_file
+from tts_prep.format.files.paths import array_folder_files, is_store, shard_files, shard_folder_files, stored_file
 from tts_prep.format.files.replacement import recover_store, remove_replaced
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
@@ -130,11 +130,17 @@ def refuse_foreign_files(store: Path) -> None:
         StoreError: it holds something else.
     """
     found = _foreign_files(store)
-    if found:
+    if not found:
+        return
+    shown = f"'{found[0]}'{f' and {len(found) - 1} more' if len(found) > 1 else ''}"
+    if is_store(store):
         raise StoreError(
-            f"{store}: not a store, it holds '{found[0]}'{f' and {len(found) - 1} more' if len(found) > 1 else ''}; "
-            "nothing was changed; give the path of a new or empty folder"
+            f"{store}: a store that also holds {shown}, which is not part of it; nothing was changed; move it to "
+            "another folder"
         )
+    raise StoreError(
+        f"{store}: not a store, it holds {shown}; nothing was changed; give the path of a new or empty folder"
+    )
 
 
 def _foreign_files(store: Path) -> list[str]:
@@ -142,8 +148,13 @@ def _foreign_files(store: Path) -> list[str]:
     if not store.is_dir():
         return []
     folders = (SHARDS, ADDED_ARRAYS)
-    found = [path.name for path in store.iterdir() if path.name not in folders and not _STORE_FILE.fullmatch(path.name)]
-    return sorted(found + [name for name in _data_folder_files(store) if not _is_data_file(name)])
+    names = (path.name for path in store.iterdir() if path.name not in folders)
+    return sorted(name for name in (*names, *_data_folder_files(store)) if not is_store_file(name))
+
+
+def is_store_file(name: str) -> bool:
+    """Return whether a path, relative to a store, is one that files of a store have, finished or temporary."""
+    return _STORE_FILE.fullmatch(name) is not None or _is_data_file(name)
 
 
 def _data_folder_files(store: Path) -> Iterator[str]:
