@@ -48,7 +48,7 @@ def texts(frontend: str, file: Path) -> list[str]:
 def measure(name: str, file: Path) -> None:
     """Print a row of the table for one frontend."""
     from tts_prep.errors import TextError
-    from tts_prep.preprocess.text import get_frontend
+    from tts_prep.preprocess import get_frontend
 
     all_texts = texts(name, file)
     gc.collect()

@@ -20,7 +20,7 @@ from definitions import definitions
 from packaging.version import parse
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 
 
 def texts() -> Iterator[str]:

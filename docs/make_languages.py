@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import OTHER_LANGUAGE, UNKNOWN_SYMBOLS, UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.frontends.registry import default_frontend
 
@@ -24,7 +24,7 @@ SENTENCES = Path(__file__).with_name("languages.txt")
 
 BASE = """
 import json, sys
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 frontends, found = {}, []
 for language, text in json.load(sys.stdin):
     frontend = frontends.setdefault(language, get_frontend("espeak", language=language))

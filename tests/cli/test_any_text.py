@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.make import phonemizing
-from tts_prep.preprocess.text import get_frontend
 
 pytestmark = pytest.mark.whole
 

@@ -20,12 +20,12 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import Vocab, get_frontend
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make import ood_texts as ood_module
 from tts_prep.preprocess.run import prepare
-from tts_prep.preprocess.text import Vocab, get_frontend
 
 JOBS = ("--jobs", 1)
 

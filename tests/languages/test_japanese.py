@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 import pyopenjtalk
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 
 DATA = Path(__file__).parent / "data"
 

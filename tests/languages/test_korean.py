@@ -11,7 +11,7 @@ import pytest
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.korean.normalization import normalize_korean
 from tts_prep.languages.korean.numbers import sino
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import split_symbols
 
 EXAMPLES = Path(__file__).parent / "data/korean_pronunciation.tsv"

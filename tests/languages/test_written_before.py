@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 
 DATA = Path(__file__).parent / "data"
 

@@ -62,6 +62,14 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+_HELP = """\
+import contextlib, io
+from tts_prep.cli.main import cli
+with contextlib.redirect_stdout(io.StringIO()):
+    cli.main(["--help"], standalone_mode=False)
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "forbidden"),
     [
@@ -78,6 +86,7 @@ def loaded_by(code: str) -> set[str]:
         ("import tts_prep.report.page", (HEAVY | {"click"}) - {"jinja2", "PIL"}),
         ("import tts_prep.preprocess.corpora, tts_prep.preprocess.text", (HEAVY | {"click"})),
         ("import tts_prep.cli.main", HEAVY | {"numpy", "h5py"}),
+        (_HELP, HEAVY | {"numpy", "h5py"}),
     ],
 )
 def test_a_floor_loads_nothing_it_does_not_need(code: str, forbidden: set[str]) -> None:

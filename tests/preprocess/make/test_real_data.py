@@ -10,11 +10,11 @@ import pytest
 import soundfile
 from reference_mel import reference_mel
 
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text import get_frontend
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 MINI = DATA / "ljspeech-mini"

@@ -17,9 +17,9 @@ from phonemizer.separator import default_separator
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.format.records.remarks import Remarks
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.make import phonemizing
-from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends import espeak
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
 from tts_prep.preprocess.text.frontends.ipa_marks import MARKS

@@ -9,8 +9,8 @@ from commands import run
 from corpora import record
 
 from tts_prep.errors import TextError
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.text import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS
 from tts_prep.preprocess.text.typography import without_controls
 

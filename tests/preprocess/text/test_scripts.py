@@ -6,7 +6,7 @@ import pytest
 from commands import run
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text import get_frontend
+from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import FOREIGN_LETTERS, LIKELY_LANGUAGE, OTHER_LANGUAGE
 from tts_prep.preprocess.text.scripts import check_script, likely_language
 

@@ -13,9 +13,9 @@ from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import Vocab, get_frontend
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig, make_frontend
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.text import Vocab, get_frontend
 from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table
 
 # Ids as their sources' own code gives them; conformance/symbols.py compares whole texts.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.preprocess.text import Vocab, get_frontend
+from tts_prep.preprocess import Vocab, get_frontend
 from tts_prep.preprocess.text.frontends.registry import default_frontend
 from tts_prep.preprocess.text.symbols import get_table
 

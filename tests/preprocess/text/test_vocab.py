@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.preprocess.text import Vocab
+from tts_prep.preprocess import Vocab
 
 
 def test_specials_are_ids_0_to_3_and_symbols_follow() -> None:

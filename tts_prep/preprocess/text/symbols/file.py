@@ -21,7 +21,7 @@ def read_symbols(path: Path) -> tuple[str, ...] | VoiceTable:
     ``tokens.txt``. A file ``*.json`` is the configuration of a voice: Piper's, with ``phoneme_id_map``, or Kokoro's,
     with ``vocab``, which also says where ends and blanks are; see `VoiceTable`. A file ``*.py`` is a system's
     ``symbols.py``, whose list ``symbols`` is read without running it. Special symbols are recognized by their names,
-    see `tts_prep.preprocess.text.Vocab.from_table`.
+    see `tts_prep.preprocess.Vocab.from_table`.
 
     Raises:
         ConfigurationError: the file cannot be read, is not UTF-8, has an empty line, or ids that are not 0, 1, 2, …; or
