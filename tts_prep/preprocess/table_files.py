@@ -24,6 +24,11 @@ import pyarrow.parquet as pq
 _ROWS: Final = 2000
 """The number of rows of one answer."""
 
+_MAX_COLUMNS: Final = 1000
+
+_BATCH: Final = 256
+"""The number of rows that are decompressed before the size of what they take is looked at."""
+
 
 def answer(path: Path, what: str, *values: Any) -> tuple[Any, bytes]:
     """Answer a request about a file, in the other process.
@@ -55,8 +60,10 @@ def _fault(path: Path, error: Exception) -> CorpusError:
 @lru_cache(maxsize=1)
 def _open(path: Path, _version: int) -> _TableFile:
     try:
-        return _ArrowFile(path) if is_arrow(path) else _ParquetFile(path)
-    except MemoryError:
+        file = _ArrowFile(path) if is_arrow(path) else _ParquetFile(path)
+        file.check()
+        return file
+    except (CorpusError, MemoryError):
         raise
     except Exception as error:
         raise _fault(path, error) from error
@@ -79,8 +86,25 @@ class _TableFile:
         self._table: Any = None
         self._held_group: tuple[int, str] = (-1, "")
         self._held: tuple[list[bool], int] = ([], 0)
-        # A null column of any length takes no bytes, so the number of rows needs a limit of its own.
-        self._max_rows = 100_000 + 64 * path.stat().st_size
+        # A column of any length that repeats a value takes no bytes, so rows and their bytes need limits of their own.
+        # Ids differ, and take more than a bit each.
+        size = path.stat().st_size
+        self._max_rows = 100_000 + 8 * size
+        self._max_bytes = (1 << 28) + 100 * size
+
+    def check(self) -> None:
+        """Check the numbers of rows and columns, before any is read.
+
+        Raises:
+            CorpusError: there are too many.
+        """
+        if len(self.fields.names) > _MAX_COLUMNS:
+            raise CorpusError(
+                f"{self.path}: {len(self.fields.names):,} columns, expected at most {_MAX_COLUMNS:,}; leave out others"
+            )
+        total = sum(map(self.n_rows, range(self.n_groups)))
+        if total > self._max_rows:
+            raise CorpusError(f"{self.path}: {total:,} rows in so few bytes; is it damaged?")
 
     def read(self, group: int, columns: list[str]) -> Any:
         """Return columns of a group as a table."""
@@ -111,8 +135,6 @@ class _TableFile:
 
     def rows(self, audio: str, group: int, start: int) -> dict[str, Any]:
         total = self.n_rows(group)
-        if total > self._max_rows:
-            raise CorpusError(f"{self.path}: {total:,} rows in so few bytes; is it damaged?")
         name, _, field = audio.partition(".")
         names = [field.name for field in self.fields if field.name != name and not _is_array(field.type)]
         has_paths = bool(field) and "path" in {inner.name for inner in self.fields.field(name).type}
@@ -160,10 +182,28 @@ class _ParquetFile(_TableFile):
         return int(self._file.metadata.row_group(group).num_rows)
 
     def read(self, group: int, columns: list[str]) -> Any:
-        table = self._file.read_row_group(group, columns=columns, use_threads=False)
+        metadata = self._file.metadata.row_group(group)
+        of_group = (metadata.column(i) for i in range(metadata.num_columns))
+        read = (one for one in of_group if any(f"{one.path_in_schema}.".startswith(f"{name}.") for name in columns))
+        self._check_bytes(sum(one.total_uncompressed_size for one in read))
+        batches, size = [], 0
+        # A text that is stored once and repeated is not in the size that the file tells.
+        for batch in self._file.iter_batches(_BATCH, row_groups=[group], columns=columns, use_threads=False):
+            size += batch.nbytes
+            self._check_bytes(size)
+            batches.append(batch)
+        if not batches:
+            return self._file.read_row_group(group, columns=columns, use_threads=False)
+        table = pa.Table.from_batches(batches)
         if table.num_rows != self.n_rows(group):
             raise CorpusError(f"{self.path}: {table.num_rows:,} rows in group {group}, expected {self.n_rows(group):,}")
         return table
+
+    def _check_bytes(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise CorpusError(
+                f"{self.path}: takes more than {self._max_bytes:,} bytes of memory, unlike its own; is it damaged?"
+            )
 
     def held(self, group: int, audio: str) -> tuple[list[bool], int]:
         # By the statistics of the column if they exist, otherwise by its values.

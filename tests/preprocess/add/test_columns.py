@@ -159,6 +159,41 @@ def test_a_store_is_what_it_was_when_all_that_was_added_is_removed(corpus: Path,
     assert [path.name for path in store.parent.iterdir() if "store" in path.name] == ["store"]
 
 
+def hostile_parquet(path: Path, kind: str) -> Path:
+    """Write a file that is small, and whose contents are not."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    if kind == "rows":
+        names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(400_000, np.int32)), ["two"])
+        table = pa.table({"id": names, "x": np.zeros(400_000)})
+    elif kind == "columns":
+        table = pa.table({"id": ["two"], **{f"c{number}": [1.0] for number in range(1000)}})
+    else:
+        ids = ["two", *map(str, range(259))]
+        texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(260, np.int32)), ["x" * (1 << 20)])
+        table = pa.table({"id": ids, "x": texts.cast(pa.string())})
+    pq.write_table(table, path, compression="zstd", use_dictionary=kind != "texts")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("rows", "400,000 rows in so few bytes"),
+        ("columns", "1,001 columns, expected at most 1,000"),
+        # It takes 2 s to write 260 MiB.
+        pytest.param("texts", "takes more than [0-9,]+ bytes of memory", marks=pytest.mark.soak),
+        ("repeated texts", "takes more than [0-9,]+ bytes of memory"),
+    ],
+)
+def test_a_small_parquet_with_large_contents_is_refused(store: Path, tmp_path: Path, kind: str, message: str) -> None:
+    path = hostile_parquet(tmp_path / "t.parquet", kind)
+    assert path.stat().st_size < 1 << 19
+    before = files(store)
+    with pytest.raises(CorpusError, match=f"^{path}: {message}.*; nothing was added$"):
+        add_columns(store, path)
+    assert files(store) == before
+
+
 def added(store: Path, values: list) -> list:
     """Return a column of four utterances as a store has it once it is added."""
     add_columns(store, {"id": IDS, "x": values}, replace=True)
