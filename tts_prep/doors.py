@@ -141,8 +141,9 @@ def load(
         )
     try:
         thing = found.load()
-    except Exception as error:
-        raise ConfigurationError(f"{where} of {found.place} cannot be loaded ({error})") from error
+    except (Exception, SystemExit) as error:  # what the package does while it is imported
+        reason = described(error) if isinstance(error, SystemExit) else error
+        raise ConfigurationError(one_line(f"{where} of {found.place} cannot be loaded ({reason})")) from error
     if not is_valid(thing):
         raise ConfigurationError(
             f"{where} of {found.place}: expected {expected}, found an object of type {type(thing).__name__}"

@@ -393,6 +393,18 @@ def test_every_reader_gives_the_same_order_whatever_the_folder_gives(tmp_path: P
     assert [item.id for item in read_vctk(tmp_path)] == ["pa_1", "pm_1", "pz_1"]
 
 
+def test_a_package_that_ends_the_process_while_it_is_imported_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_text(tmp_path / "modules/exits_when_imported.py", "raise SystemExit('no licence')\n")
+    points = {"tts_prep.corpora": {"exits": "exits_when_imported:read"}}
+    install(monkeypatch, tmp_path / "site", "exits", points, tmp_path / "modules")
+    with pytest.raises(
+        ConfigurationError, match=r"exits_when_imported:read cannot be loaded \(SystemExit: no licence\)"
+    ):
+        get_corpus("exits")
+
+
 def test_a_name_that_two_packages_register_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, tmp_path / "1", "first", {"tts_prep.corpora": {"mine": "corpora:write_text"}})
     install(monkeypatch, tmp_path / "2", "second", {"tts_prep.corpora": {"mine": "corpora:write_vctk"}})

@@ -171,3 +171,8 @@ def test_an_export_into_a_store_is_refused_before_anything_is_written(
     assert f"{copy / folder}: inside the store {copy}, which holds nothing else; use a folder outside it" in err
     assert sorted(copy.rglob("*")) == before
     assert run(capsys, "verify", copy)[1].endswith("all intact\n")
+
+
+def test_a_number_of_processes_that_is_a_text_is_refused(copy: Path) -> None:
+    with pytest.raises(ConfigurationError, match="jobs: expected an integer, found '2'"):
+        add_array(copy, "first", first_frames, jobs="2")  # type: ignore[arg-type]

@@ -82,7 +82,7 @@ def add_array(
         ConfigurationError: the array is not valid, or the function cannot be loaded or asks for what there is not.
         TooManyFailuresError: more utterances than `max_failures` have no value. The store is unchanged.
     """
-    _check_arguments(function, settings, devices)
+    _check_arguments(function, settings, devices, jobs)
     spec = ArraySpec(name, dtype, tuple(row_shape) if isinstance(row_shape, list) else row_shape, axis, rate=rate)
     if not isinstance(function, type) and batch_seconds is None:
         spec = replace(spec, settings=dict(settings or {})).checked()
@@ -105,11 +105,12 @@ def add_array(
     return manifest
 
 
-def _check_arguments(function: object, settings: object, devices: object) -> None:
+def _check_arguments(function: object, settings: object, devices: object, jobs: object) -> None:
     """Check the types of arguments that would be misread, such as a text for a list of devices."""
     for name, value, kinds, expected in (
         ("settings", settings, Mapping, "a dict"),
         ("devices", devices, (list, tuple), "a list of names, such as ['cuda:0']"),
+        ("jobs", jobs, int, "an integer"),
     ):
         if value is not None and not isinstance(value, kinds):
             raise ConfigurationError(f"{name}: expected {expected}, found {reprlib.repr(value)}")
