@@ -46,7 +46,13 @@ class TtsPrepError(Exception):
 
 
 class ConfigurationError(TtsPrepError, ValueError):
-    """A setting has an invalid value."""
+    """A setting has an invalid value.
+
+    The message quotes the value, so it is one line of bounded length without control characters.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(one_line(message, 4 * _MAX_LINE))
 
 
 class ExactlyOnceWarning(UserWarning):

@@ -397,3 +397,19 @@ def test_a_store_has_the_ends_and_blanks_that_were_asked_for(capsys, corpus: Pat
     assert (vocabulary["ends"], vocabulary["blanks"]) == (True, "between")
     vocab = Vocab.from_dict(vocabulary)
     assert "".join(vocab.decode(ids)) == utterance.phoneme_text
+
+
+@pytest.mark.parametrize("name", ["a" * 20_000, "a" * 3000 + "/b"], ids=["a name", "a folder"])
+def test_a_name_too_long_for_a_file_is_no_table_and_the_message_is_short(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="not a table, a file or 'auto'; the tables are") as caught:
+        choose_symbols(name)
+    assert len(str(caught.value)) <= 4000
+
+
+def test_missing_punctuation_is_left_out_rather_than_the_table_of_another_system_advised() -> None:
+    with pytest.raises(TextError, match=r"EM DASH\) × 2; --unknown drop leaves it out, or write other punctuation$"):
+        Vocab.from_table(get_table("piper")).encode(["a", "—", "—"])
+    with pytest.raises(TextError, match="; --unknown drop leaves them out, or"):
+        Vocab.from_table(get_table("piper")).encode(["a", "—", "…"])
+    with pytest.raises(TextError, match="the table 'styletts2' has them: --symbols styletts2$"):
+        Vocab.from_table(get_table("kokoro")).encode(["—", "ɓ"])

@@ -238,7 +238,7 @@ def _why_no_manifest(store: Path) -> str:
         return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
     if not store.is_dir():
         return f"{store}: not a folder; expected a store made by tts-prep{_instead(store)}"
-    if (store / SHARDS).is_dir():
+    if (store / SHARDS).is_dir() or any((store / name).is_file() for name in (PLAN, INDEX)):
         return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
     return (
         f"{store}: not a store, it has no {MANIFEST}{_instead(store) or '; give the folder that a corpus command made'}"

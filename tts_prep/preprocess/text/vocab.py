@@ -324,4 +324,7 @@ def _unknown(vocab: Vocab, unknown: list[str], symbols: Sequence[str]) -> str:
     if any(f"{prefix}HH" in vocab for prefix in ("", "@")) and not any(symbol.isupper() for symbol in symbols):
         # IPA, in a table of ARPAbet: the system that the table is made for knows no other phones.
         hint = "; the phones of this table are ARPAbet: --frontend arpabet gives them"
+    elif all(unicodedata.category(symbol[0]).startswith("P") for symbol in unknown):
+        # Punctuation makes no other model of this one: Piper itself leaves out what its table has not.
+        hint = f"; --unknown drop leaves {'it' if len(set(unknown)) == 1 else 'them'} out, or write other punctuation"
     return f"{len(unknown)} symbol{'s' * (len(unknown) != 1)} not in the vocabulary: {describe_symbols(unknown)}{hint}"
