@@ -116,7 +116,7 @@ def test_a_model_is_added_by_the_command_and_its_settings_are_in_its_help(
     assert (status, "Settings of --feature model_functions:Codes:KEY=VALUE" in out) == (0, True)
     assert "the number of tokens.  [default: 64]" in " ".join(out.split()).replace(". [", ".  [")
     status, out, _ = run(capsys, "features", CODES)
-    assert (status, "Tokens of 10 ms of audio" in out, "the number of tokens. [64]" in out) == (0, True, True)
+    assert (status, f"{CODES} Tokens of 10 ms of audio" in out, "the number of tokens. [64]" in out) == (0, True, True)
 
 
 def test_utterances_without_a_value_are_printed_or_end_the_command(

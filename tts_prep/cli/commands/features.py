@@ -24,7 +24,7 @@ def features(names: tuple[str, ...]) -> None:
     others = doors.others("features")
     for kind in [get_feature(name) for name in names] or all_features():
         of = f" ({others[kind.name].place})" if kind.name in others else ""
-        click.echo(one_line(f"{kind.name:<14}{kind.help}{of}"))
+        click.echo(one_line(f"{kind.name:<13} {kind.help}{of}"))
         for name, default, text in kind.explained():
             shown = f"{text} [{default}]" if default else text
-            click.echo(one_line(f"  {name:<12}{shown}"))
+            click.echo(one_line(f"  {name:<11} {shown}"))
