@@ -25,6 +25,7 @@ from tts_prep.corpora.manifests import read_manifest
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.add.column_table import read_column_table
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
@@ -91,9 +92,10 @@ def mel_of(mel: MelConfig) -> int:
 def read_table_of_symbols(path: Path) -> int:
     symbols = choose_symbols(str(path))
     assert not isinstance(symbols, str)
-    Vocab.from_table(symbols).encode(symbols[:1])
+    vocab = Vocab.from_table(symbols)
+    vocab.encode(vocab.symbols[:1])
     # As they are stored.
-    json.dumps(list(symbols), ensure_ascii=False).encode()
+    json.dumps(Configuration(text=TextConfig(symbols=symbols)).as_dict(), ensure_ascii=False).encode()
     return 1
 
 

@@ -39,6 +39,7 @@ Tree = Mapping[str, "bytes | None"]
 SETTINGS = ("--shard-utterances", 2, "--frontend", "characters", "--unknown", "drop")
 NEW, OLD = ".store.replacement", ".store.replaced"
 BESIDE = ".out.export"
+SOURCES = re.compile(r"sources(-[\w.-]+)?\.json")
 PARTIAL = re.compile(r"(.+)\.[0-9a-f]{32}\.partial")
 NEVER = 1 << 40
 # By way: the signal, and how often it is chosen.
@@ -54,12 +55,19 @@ WAYS = {
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:
-    """Return everything below a folder. Anything but files and folders is an error."""
+    """Return everything below a folder. Anything but files and folders is an error.
+
+    Files of sources are whole, and otherwise alike: they have the times of recordings, and the number of the folder.
+    """
     found: dict[str, bytes | None] = {}
     for path in sorted(folder.rglob("*")):
         assert path.is_dir() or path.is_file(), path
         assert not path.is_symlink(), path
-        found[path.relative_to(folder).as_posix()] = None if path.is_dir() else path.read_bytes()
+        data = None if path.is_dir() else path.read_bytes()
+        if data is not None and SOURCES.fullmatch(path.name):
+            assert json.loads(data)["checksum"], path
+            data = b"sources"
+        found[path.relative_to(folder).as_posix()] = data
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from commands import run
 from corpora import write_ljspeech, write_text
+from killing import contents
 from praatio import textgrid
 
 from tts_prep.acoustics.mels import decibels_of_unit
@@ -275,10 +276,6 @@ def corpus_of_texts(tmp_path: Path) -> Path:
     return write_ljspeech(tmp_path / "lj", ("ab, a ba.", "cab ac.", "baa, ca?", "abc abc.", "cc ba.", "ac, b."))
 
 
-def files(store: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
-
-
 def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_number_of_jobs(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -288,13 +285,13 @@ def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_numbe
         assert run(capsys, "ljspeech", corpus_of_texts, with_store, *options, "--feature", "durations")[0] == 0
         assert run(capsys, "ljspeech", corpus_of_texts, later, *options)[0] == 0
         add_durations(later, jobs=2 if dtype == "float32" else 1)
-        assert files(with_store) == files(later)
+        assert contents(with_store) == contents(later)
     dataset = UtteranceDataset(later)
     assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
     assert np.isfinite(dataset.columns[ALIGNMENT_SCORE]).all()
-    before = files(later)
+    before = contents(later)
     add_durations(later)
-    assert files(later) == before
+    assert contents(later) == before
 
 
 def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
@@ -392,7 +389,7 @@ def test_a_killed_run_is_resumed_and_leaves_nothing(
     assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS)[0] == 0
     shutil.copytree(store, whole)
     add_durations(whole)
-    before = files(store)
+    before = contents(store)
     child = os.fork()
     if child == 0:
         # Killed when all shards are aligned.
@@ -400,7 +397,7 @@ def test_a_killed_run_is_resumed_and_leaves_nothing(
         add_durations(store)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert files(store) == {**before, ".lock": files(store)[".lock"]}
+    assert contents(store) == {**before, ".lock": contents(store)[".lock"]}
     add_durations(store)
-    assert files(store) == files(whole)
+    assert contents(store) == contents(whole)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

@@ -48,7 +48,10 @@ def test_a_shard_without_its_seal_is_refused_before_hdf5_opens_it(tmp_path: Path
     def opened(path: Path) -> Locations:
         raise AssertionError(path)
 
-    with pytest.raises(CorruptStoreError, match=r"00001\.h5: its seal is missing; make the file again"):
+    with pytest.raises(
+        CorruptStoreError,
+        match=r"00001\.h5: its seal is missing; 'tts-prep verify --repair",
+    ):
         check_shard(shard, 1, opened)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from commands import run
+from killing import contents
 from web_server import WebServer, serving
 
 from tts_prep import doors
@@ -23,10 +24,6 @@ pytest.importorskip("fsspec")
 def web(store: Path) -> Iterator[WebServer]:
     with serving(store.parent) as server:
         yield server
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("command", [["info"], ["plan"], ["verify"], ["check"]])

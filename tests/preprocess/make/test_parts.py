@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from commands import run
 from corpora import TEXTS, write_ljspeech
+from killing import contents
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -19,10 +20,6 @@ from tts_prep.preprocess.make.parts import Part, finish_store
 from tts_prep.preprocess.run import Result, prepare
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=1))
-
-
-def contents(store: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
 
 
 def make(root: Path, store: Path, part: str, config: Configuration = SMALL, **options: object) -> Result:

@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 from commands import run
 from corpora import TEXTS, write_ljspeech
+from killing import contents
 
 import tts_prep.format.files.replacement as replacement
 from tts_prep.loader import UtteranceDataset
 
 SETTINGS = ("--jobs", "1", "--shard-utterances", "2")
-
-
-def contents(store: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(store)): p.read_bytes() for p in sorted(store.rglob("*")) if p.is_file()}
 
 
 @pytest.fixture
