@@ -305,6 +305,14 @@ def test_the_steps_that_kill_a_worker_are_left_out_and_no_others() -> None:
     assert sorted(done) == [6, 8, 4 + 6]
 
 
+def test_a_step_that_kills_its_worker_although_it_was_left_out_is_an_error() -> None:
+    with (
+        worker_pool(2, Backend()) as pool,
+        pytest.raises(WorkerError, match=r"\(4, -5\): its worker process was killed"),
+    ):
+        list(pool.run(jobs.total, [(4, -5)], str, lambda job, _: job))
+
+
 @pytest.mark.parametrize("without", [None, jobs.without])
 def test_a_job_that_lacks_memory_beside_others_is_done_again_alone(tmp_path: Path, without: Any) -> None:
     with worker_pool(2, Backend()) as pool:

@@ -117,7 +117,9 @@ class ShardContents:
         self._found: dict[int, str] = {}
 
     def of(self, number: int) -> str:
-        """Return the contents of a row; empty for a row without a recording."""
+        """Return the contents of a row; empty for a row without a recording, or with one that cannot be read."""
+        if number in self._plan.unread:
+            return ""
         row = self._rows[number]
         if number not in self._found:
             self._report(number)

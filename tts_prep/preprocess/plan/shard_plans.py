@@ -160,6 +160,7 @@ class ShardPlan:
         columns: the kinds of the corpus's own columns by name, equal for all shards.
         known: the key with the contents of recordings, if that is known from their sizes and times.
         failed: the reasons of rows that are failures for this run, by number.
+        unread: the numbers of those of them whose recordings are not even read for the key of the shard.
         old: the shard with the same key in the store that is replaced, if there is one.
         old_rows: its unchanged rows in that store, if there are some and the shard has changed.
     """
@@ -171,6 +172,7 @@ class ShardPlan:
     columns: Mapping[str, str]
     known: str = ""
     failed: Mapping[int, str] = field(default_factory=dict)
+    unread: frozenset[int] = frozenset()
     old: OldShard | None = None
     old_rows: OldRows | None = None
 
@@ -197,9 +199,14 @@ class ShardPlan:
     def without(self, number: int, reason: str) -> ShardPlan:
         """Return the plan, with the same key, in which one row is a failure.
 
+        Most such recordings can be read, and only not decoded, so that their contents remain in the key of the made
+        shard. The recording of a row that is a failure already is not read either.
+
         Args:
             number: the number of the row in the shard.
         """
+        if number in self.failed:
+            return replace(self, unread=self.unread | {number})
         return replace(self, failed={**self.failed, number: reason})
 
 

@@ -226,14 +226,15 @@ class WorkerPool(Generic[Job, Done]):
 
         A job whose worker was killed, or which raised MemoryError while other jobs were running, is retried at the end,
         alone, with all of the memory. If its worker is killed twice more at the same step of the job, that step is
-        skipped. On a cluster, jobs of killed workers are left to the backend.
+        skipped, as long as that changes the job. On a cluster, jobs of killed workers are left to the backend.
 
         Args:
             make: a picklable function. With ``without``, it has the keyword arguments ``report``, a function to call
                 with the number of each step before the step, and ``beside_others``, whether other jobs are running, in
                 which case it must raise MemoryError.
             names: returns the name of a job for error messages.
-            without: returns a job without the step of a number, if steps can be skipped.
+            without: returns a job without the step of a number, if steps can be skipped; an equal one if nothing of
+                the step is left to skip.
             note: called with the notes of ``get_ready``, and with a text when a signal has stopped workers; with
                 ``without`` and one job at a time, it is the keyword argument ``note`` of ``make``.
             advanced: called a few times a second with a job under way, and with what ``make`` last called its keyword
@@ -347,8 +348,10 @@ class WorkerPool(Generic[Job, Done]):
                     step = value if kind == STEP else step
             except WorkerDiedError:
                 died += 1
-                if without and died == 2 and step is not None and step == before:
-                    job, died, before = without(job, step), 0, None
+                at_step = step if died == 2 and step == before else None
+                shorter = job if without is None or at_step is None else without(job, at_step)
+                if shorter != job:
+                    job, died, before = shorter, 0, None
                 elif died == (2 if without else 1):
                     raise WorkerError(
                         f"{names(job)}: its worker process was killed, and killed again while running "
