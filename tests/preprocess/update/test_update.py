@@ -21,6 +21,7 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
+from tts_prep.checks.index_columns import holds_measures
 from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
@@ -306,9 +307,11 @@ def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_i
     adds, lines = f"'tts-prep add {store}", out.splitlines()
     tokens = f"tokens: left out, no values for 1 row, new or changed; {adds} --array tokens@own=PATH' adds it again"
     assert tokens in lines
-    # Measures are made again.
+    # Measures are made again, of all rows; they are columns, not arrays.
     assert "measures" not in out
-    assert "measures" in UtteranceDataset(store).arrays
+    dataset = UtteranceDataset(store)
+    assert holds_measures(dataset)
+    assert np.isfinite(dataset.columns["text_copies"]).tolist() == [True] * len(ROWS)
     assert run(capsys, *update)[1].endswith("the store was already complete; nothing was made\n")
 
 
