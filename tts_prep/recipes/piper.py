@@ -69,10 +69,6 @@ class PiperDataset(DatasetMixin):
         settings: ``"preset"`` requires a store with the waveforms of the preset ``piper`` and with Piper's ids;
             ``"any"`` accepts every store.
 
-    Attributes:
-        speaker_id_map: speaker → id, as Piper's configuration of a voice has it. The id is the index into the speakers
-            of the store, or of the chain, so that selections for training and validation number them alike.
-
     Raises:
         ConfigurationError: the store has other settings, or no waveforms.
     """
@@ -95,7 +91,11 @@ class PiperDataset(DatasetMixin):
 
     @property
     def speaker_id_map(self) -> dict[str, int]:
-        """Speaker → id."""
+        """Speaker → id, as Piper's configuration of a voice has it.
+
+        The id is the index into the speakers of the store, or of the chain, so that selections for training and
+        validation number them alike.
+        """
         return {name: code for code, name in enumerate(self.store.speakers)}
 
     def __len__(self) -> int:
