@@ -368,10 +368,21 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
 
     def cosyvoice(name: str) -> Mel:
         config = tagged_yaml(root / f"CosyVoice/examples/libritts/{name}/conf/{name}.yaml")
-        return matcha(config["feat_extractor"])
+        extract = matcha(config["feat_extractor"])
+        steps = take(root / "CosyVoice/cosyvoice/dataset/processor.py", "resample", "compute_fbank")
+        frames = config["compute_fbank"].get("num_frames", -1)
+
+        def mel(x: np.ndarray) -> Any:
+            sample = {"speech": tensor(x), "sample_rate": config["sample_rate"], "utt": "", "text_token": []}
+            leveled = steps.resample([sample], config["sample_rate"])
+            made = steps.compute_fbank(leveled, lambda speech: extract(speech[0].numpy())[None], frames)
+            return next(made)["speech_feat"].T
+
+        return mel
 
     for name in ("cosyvoice", "cosyvoice2", "cosyvoice3"):
-        yield name, f"FunAudioLLM/CosyVoice {name}.yaml, matcha/utils/audio.py", functools.partial(cosyvoice, name)
+        source = f"FunAudioLLM/CosyVoice {name}.yaml, dataset/processor.py, matcha/utils/audio.py"
+        yield name, source, functools.partial(cosyvoice, name)
 
     def univnet(name: str) -> Mel:
         a = types.SimpleNamespace(**yaml.safe_load((root / f"univnet/config/{name}.yaml").read_text())["audio"])
@@ -533,15 +544,33 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         loader = types.SimpleNamespace(spec_min=-12, spec_max=2)
         norm = take(at / "data_utils.py", "TextAudioSpeakerLoaderV3.norm_spec").norm_spec
         n_fft, rate, hop = settings
+        written: list[np.ndarray] = []
+        # The script takes a model of a recording's samples, whose result is not compared here, and writes a WAV file.
+        none = types.SimpleNamespace(model=lambda _: {"last_hidden_state": torch.zeros(1, 1, 1)})
+        script = take(
+            root / "GPT-SoVITS/GPT_SoVITS/prepare_datasets/2-get-hubert-wav32k.py",
+            *("maxx", "alpha", "name2go"),
+            load_audio=lambda *_: RECORDING.samples.astype(np.float32),
+            librosa=librosa,
+            wavfile=types.SimpleNamespace(write=lambda _, __, samples: written.append(samples)),
+            **dict.fromkeys(("hubert_dir", "wav32dir"), ""),
+            device="cpu",
+            is_half=False,
+            model=none,
+            my_save=lambda *_: None,
+            nan_fails=[],
+        )
 
         def mel(x: np.ndarray) -> Any:
+            script.name2go("", "")
+            x = written.pop().astype(np.float64) / 32768
             spectrum = code.spectrogram_torch(tensor(x), n_fft, rate, hop, n_fft, center=False)
             return norm(loader, code.spec_to_mel_torch(spectrum, n_fft, 100, rate, 0, None)[0])
 
         return mel
 
     for version, settings in (("v3", (1024, 24000, 256)), ("v4", (1280, 32000, 320))):
-        where = "RVC-Boss/GPT-SoVITS GPT_SoVITS/module/mel_processing.py and data_utils.py"
+        where = "RVC-Boss/GPT-SoVITS 2-get-hubert-wav32k.py, module/mel_processing.py and data_utils.py"
         yield f"gpt-sovits-{version}", where, functools.partial(gpt_sovits, *settings)
 
     def fish_speech() -> Mel:

@@ -61,7 +61,11 @@ _NEMO = (
     "level is kept. Current code masks the last frame; that of the checkpoints (1.0 to 1.10) and this preset do "
     "not.",
 )
-_FFMPEG = "ffmpeg averages the channels and resamples"
+_GPT_SOVITS = (
+    "Training: 2-get-hubert-wav32k.py reads by ffmpeg, which divides the sum of two channels by √2 and resamples to "
+    "32,000 Hz; it takes the mean of the recording and of itself at a peak of 0.95, and writes 16 bits, {after}. "
+    "Recordings with a peak above 2.2 are left out there."
+)
 _PARAKEET = "librosa.load averages the channels and resamples"
 _SPEECHAIN = (
     "Training: one channel; `wave_downsampler.py` resamples by torchaudio; the level is kept; no trimming. The model "
@@ -154,8 +158,8 @@ BEFORE = {
         "(validation: none).",
         "Inference: librosa.load, the level is kept.",
     ),
-    "gpt-sovits-v3": (f"Training: {_FFMPEG}; the level is kept.",),
-    "gpt-sovits-v4": (f"Training: {_FFMPEG}; the level is kept.",),
+    "gpt-sovits-v3": (_GPT_SOVITS.format(after="which ffmpeg resamples to 24,000 Hz"),),
+    "gpt-sovits-v4": (_GPT_SOVITS.format(after="which training reads"),),
     "fish-speech": ("Training: librosa.load averages the channels and resamples; the level is kept.",),
     "speechbrain-tacotron2": ("Training: one channel at 22,050 Hz; the level is kept.",),
     "speechbrain-hifigan": ("Training: one channel at 22,050 Hz, in segments with their own mels; the level is kept.",),
@@ -183,6 +187,12 @@ BEFORE = {
     "whisper-128": _WHISPER,
 }
 """Preset → processing of recordings before the mel in the original system."""
+
+PEAKS = {
+    "scale": "scaled to a peak of {peak:g}",
+    "limit": "scaled to a peak of {peak:g} if it is larger (`peak_mode`)",
+    "half": "the mean of the recording and of itself at a peak of {peak:g}, cut off to 16 bits (`peak_mode`)",
+}
 
 FRAMING = {
     "center": "centred, {pad}-padded by n_fft / 2 on both sides: 1 + ⌊samples / hop⌋ frames",
@@ -281,8 +291,7 @@ def resampled() -> str:
         f"`conformance/resampling.py` compares the mels of {comparison['clips']} clips of LJ Speech and LibriTTS at",
         "other sample rates with the mels of what the resampler of the original system makes of them. It shows the",
         "mean and the maximum of the absolute difference, by the rate of the recordings in Hz. Maxima are in bins with",
-        "almost no energy, where the logarithm magnifies rounding, and in the last frame, because librosa makes one",
-        "sample more of some recordings.",
+        "almost no energy, where the logarithm magnifies rounding.",
         "",
         f"| preset | original | {' | '.join(f'{int(rate):,}' for rate in rates)} |",
         f"| --- | --- |{' --- |' * len(rates)}",
@@ -299,9 +308,12 @@ def resampled() -> str:
 
 def describe_reading(preset: Preset) -> list[str]:
     """Return the reading settings of a preset that differ from the defaults."""
-    lines = ["the mean of the channels"] if preset.reading.channel == "mean" else []
+    channels = {"mean": "the mean of the channels", "power": "the sum of two channels, divided by √2 (`channel`)"}
+    lines = [channels[str(preset.reading.channel)]] if preset.reading.channel in channels else []
     if preset.reading.resampler != DEFAULT_RESAMPLER:
         lines.append(f"resampled as by {preset.reading.resampler} (`resampler`)")
+    if preset.reading.clips:
+        lines.append("clipped to full scale (`clips`)")
     return lines
 
 
@@ -318,7 +330,9 @@ def describe(config: MelConfig) -> list[str]:
     if config.even_frames:
         steps.append("truncated to an even number of frames")
     if config.peak is not None:
-        steps.append(f"scaled to a peak of {config.peak:g}")
+        steps.append(PEAKS[config.peak_mode].format(peak=config.peak))
+    if config.length_multiple > 1:
+        steps.append(f"zeros appended to a multiple of {config.length_multiple:,} samples (`length_multiple`)")
     if config.remove_dc:
         steps.append("the mean of each frame subtracted")
     if config.preemphasis:

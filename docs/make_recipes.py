@@ -101,9 +101,11 @@ def cases() -> Iterator[Case]:
 @cache
 def _clip() -> Path:
     rng = np.random.default_rng(0)
-    time = np.arange(_RATE) / _RATE
+    # No multiple of what presets pad to.
+    length = _RATE + 101
+    time = np.arange(length) / _RATE
     tones = sum(np.sin(2 * np.pi * f * time) for f in (110, 440, 3000, 9000))
-    channels = [0.1 * tones + 0.02 * rng.standard_normal(_RATE), 0.2 * rng.standard_normal(_RATE) * np.exp(-3 * time)]
+    channels = [0.1 * tones + 0.02 * rng.standard_normal(length), 0.2 * rng.standard_normal(length) * np.exp(-3 * time)]
     path = Path(tempfile.mkdtemp()) / "clip.wav"
     soundfile.write(path, np.stack(channels, 1), _RATE, "FLOAT")
     return path

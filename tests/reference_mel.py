@@ -32,6 +32,8 @@ class Recipe(NamedTuple):
     zero_padding: bool = False
     drop_last: bool = False
     rounded: bool = False
+    prepare: Callable[[np.ndarray], np.ndarray] = np.asarray
+    """What the system does with a recording before its mel, but a peak."""
 
 
 def slaney(n_mels: int, fmin: float, fmax: float) -> dict[str, object]:
@@ -144,6 +146,25 @@ def fbank(samples: np.ndarray, window: str = "povey", subtract_mean: bool = True
     return result - result.mean(axis=0) if subtract_mean else result
 
 
+def at_most_full_scale(samples: np.ndarray) -> np.ndarray:
+    """Return what ``resample`` of CosyVoice's dataset/processor.py makes of samples."""
+    return samples / max(1.0, np.abs(samples).max())
+
+
+def of_whole_tokens(samples: np.ndarray) -> np.ndarray:
+    """Return what ``compute_fbank`` of CosyVoice's dataset/processor.py makes of samples, with num_frames 960."""
+    samples = at_most_full_scale(samples)
+    return np.concatenate([samples, np.zeros(int(np.ceil(len(samples) / 960)) * 960 - len(samples))])
+
+
+def wav32k(samples: np.ndarray) -> np.ndarray:
+    """Return what GPT-SoVITS's 2-get-hubert-wav32k.py writes, read again."""
+    maxx, alpha, peak = 0.95, 0.5, np.abs(samples).max()
+    if peak == 0:
+        return samples
+    return ((samples / peak * (maxx * alpha * 32768)) + ((1 - alpha) * 32768) * samples).astype("int16") / 32768
+
+
 E5 = ln_max(1e-5)
 S80, S76 = slaney(80, 0, 8000), slaney(80, 80, 7600)
 RECIPES = {
@@ -174,9 +195,9 @@ RECIPES = {
     "bigvgan-44k-128-256x": Recipe(44100, 1024, 1024, 256, "hf", 0.95, hifi, slaney(128, 0, 22050), E5),
     "vocos": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), ln_max(1e-7)),
     "f5-tts": Recipe(24000, 1024, 1024, 256, "center", None, np.sqrt, htk(100, 0, 12000), E5),
-    "cosyvoice": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, E5),
-    "cosyvoice2": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5),
-    "cosyvoice3": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, slaney(80, 0, 12000), E5),
+    "cosyvoice": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, E5, prepare=at_most_full_scale),
+    "cosyvoice2": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5, prepare=of_whole_tokens),
+    "cosyvoice3": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, slaney(80, 0, 12000), E5, prepare=of_whole_tokens),
     "univnet": Recipe(24000, 1024, 1024, 256, "hf", None, hifi, slaney(100, 0, 12000), E5),
     "matcha": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-5.536622, 2.116101)),
     "matcha-vctk": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.630575, 2.482914)),
@@ -192,8 +213,12 @@ RECIPES = {
     "melgan": Recipe(
         22050, 1024, 1024, 256, "hf", 0.95, np.sqrt, slaney(80, 0, 11025), lambda x: np.log10(np.maximum(x, 1e-5))
     ),
-    "gpt-sovits-v3": Recipe(24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits),
-    "gpt-sovits-v4": Recipe(32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits),
+    "gpt-sovits-v3": Recipe(
+        24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits, prepare=wav32k
+    ),
+    "gpt-sovits-v4": Recipe(
+        32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits, prepare=wav32k
+    ),
     "fish-speech": Recipe(44100, 2048, 2048, 512, "hf", None, vits, slaney(160, 0, 22050), E5),
     "speechbrain-tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "speechbrain-hifigan": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
@@ -243,7 +268,7 @@ RECIPES = {
 
 def padded(waveform: np.ndarray, recipe: Recipe) -> np.ndarray:
     """Return the padded waveform of a mel configuration, [n_padded] float64."""
-    x = np.pad(np.asarray(waveform, np.float64), recipe.zeros)
+    x = np.pad(np.asarray(recipe.prepare(waveform), np.float64), recipe.zeros)
     n, hop, n_fft = len(x), recipe.hop, recipe.n_fft
     if recipe.framing == "ceil":
         fft_padding = (n_fft - hop) // 2

@@ -214,7 +214,13 @@ def test_two_presets_are_described_by_where_they_differ(capsys: pytest.CaptureFi
     status, out, _ = run(capsys, "presets", "cosyvoice2", "chatterbox")
     assert (status, [line.split() for line in out.splitlines()]) == (
         0,
-        [["cosyvoice2", "chatterbox"], ["audio.resampler", '"torchaudio"', '"soxr_hq"']],
+        [
+            ["cosyvoice2", "chatterbox"],
+            ["audio.peak", "1.0", '"none"'],
+            ["audio.peak_mode", '"limit"', '"scale"'],
+            ["audio.length_multiple", "960", "1"],
+            ["audio.resampler", '"torchaudio"', '"soxr_hq"'],
+        ],
     )
     _, out, _ = run(capsys, "presets", "styletts2", "tacotron2")
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:]}

@@ -20,7 +20,9 @@ from tts_prep.preprocess.text.symbols.catalogue import get_table
 Settings = Literal["preset", "any"]
 """``"preset"`` accepts a store with the settings of the recipe's preset; ``"any"`` accepts every store."""
 
-_OF_WAVEFORM: Final = frozenset({"sample_rate", "channel", "resampler", "peak", "framing", "edge_zeros"})
+_OF_WAVEFORM: Final = frozenset(
+    ("sample_rate", "channel", "resampler", "clips", "peak", "peak_mode", "framing", "edge_zeros", "length_multiple")
+)
 """The settings that determine the stored waveform. Of framings, only ``ceil`` changes it."""
 
 _SHOWN = 4

@@ -11,9 +11,10 @@ import soundfile
 import soxr
 from corpora import speech_like
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.config import RESAMPLERS, ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.preprocess.audio.processor import AudioProcessor
 from tts_prep.preprocess.audio.reading import read_waveform
 from tts_prep.preprocess.audio.resampling import resample
 
@@ -84,3 +85,36 @@ def test_an_unknown_resampler_is_refused() -> None:
 def test_the_recorded_settings_name_the_resampler_only_if_it_is_not_the_default() -> None:
     assert ReadingConfig().as_dict() == {"channel": "first"}
     assert get_preset("f5-tts").reading.as_dict() == {"channel": "mean", "resampler": "torchaudio"}
+
+
+@pytest.mark.parametrize(
+    ("rate", "sample_rate"), [(44_100, 22_050), (48_000, 22_050), (16_000, 24_000), (24_000, 44_100)]
+)
+def test_soxr_has_as_many_samples_as_librosas_resample(rate: int, sample_rate: int) -> None:
+    librosa = pytest.importorskip("librosa")
+    for n_samples in (1, 333, 1000, 22_051):
+        x = np.random.default_rng(n_samples).uniform(-1, 1, n_samples).astype(np.float32)
+        expected = librosa.resample(x, orig_sr=rate, target_sr=sample_rate)
+        np.testing.assert_array_equal(resample(x, rate, sample_rate), expected)
+
+
+def test_channels_levels_and_lengths_are_those_of_the_preparation(tmp_path: Path) -> None:
+    left, right = 0.9 * np.sin(np.arange(1_500) / 7), 0.5 * np.sin(np.arange(1_500) / 5)
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.stack([left, right], 1), 24_000, "FLOAT")
+    # ffmpeg -f f32le -ac 1
+    power = ReadingConfig(channel="power")
+    np.testing.assert_allclose(read_waveform(path, 24_000, power), (left + right) * math.sqrt(0.5), rtol=0, atol=2e-7)
+    soundfile.write(path, 1.5 * left, 24_000, "FLOAT")
+    clipped = read_waveform(path, 24_000, ReadingConfig(clips=True))
+    np.testing.assert_allclose(clipped, np.clip(1.5 * left, -1, 1), rtol=0, atol=1e-7)
+    limited = AudioProcessor.from_preset("cosyvoice2").read_wav(path)
+    np.testing.assert_allclose(limited, left / np.abs(left).max(), rtol=0, atol=1e-6)
+    soundfile.write(path, left, 24_000, "FLOAT")
+    np.testing.assert_array_equal(AudioProcessor.from_preset("cosyvoice2").read_wav(path), left.astype(np.float32))
+
+
+def test_three_channels_have_no_sum_of_two(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.full((800, 3), 0.1), 24_000)
+    with pytest.raises(AudioError, match=r"has 3 channels, expected one or two; give channel = 'mean'"):
+        read_waveform(tmp_path / "a.wav", 24_000, ReadingConfig(channel="power"))

@@ -98,6 +98,8 @@ feat_extractor: !name:matcha.utils.audio.mel_spectrogram
   fmin: 0
   fmax: 8000
   center: False
+compute_fbank: !name:cosyvoice.dataset.processor.compute_fbank
+  num_frames: 960
 """
 MATCHA = """
 _target_: matcha.data.text_mel_datamodule.TextMelDataModule
@@ -282,10 +284,11 @@ def refusal(folder: Path, text: object, name: str = "config.json") -> str:
 
 def test_vits_and_gpt_sovits_have_their_settings_in_the_table_data(tmp_path: Path) -> None:
     assert config(tmp_path, {"train": {}, "data": VITS}) == PRESETS["vits"]
-    # GPT-SoVITS adds 1e-8 to the power.
+    # GPT-SoVITS adds 1e-8 to the power, and reads files that its preparation wrote.
     gpt = {**VITS, "sampling_rate": 32000, "filter_length": 2048, "win_length": 2048, "hop_length": 640}
     found = config(tmp_path, {"data": {**gpt, "n_mel_channels": 128}, "s2_ckpt_dir": "logs"})
     assert (found.power_offset, found.fmax, found.n_mels, found.hop_length) == (1e-8, 16000, 128, 640)
+    assert (found.peak, found.peak_mode, found.compression) == (0.95, "half", PRESETS["vits"].compression)
 
 
 def test_amphions_file_has_comments_and_commas_before_brackets(tmp_path: Path) -> None:

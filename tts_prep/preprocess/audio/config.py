@@ -15,7 +15,8 @@ def _positive(name: str, value: float) -> None:
         raise ConfigurationError(f"{name}: expected a number > 0, found {value}")
 
 
-CHANNELS: Final = ("first", "mean")
+CHANNELS: Final = ("first", "mean", "power")
+PEAK_MODES: Final = ("scale", "limit", "half")
 
 DEFAULT_RESAMPLER: Final = "soxr_hq"
 RESAMPLERS: Final = ("soxr_vhq", "soxr_hq", "soxr_mq", "soxr_lq", "soxr_qq", "torchaudio")
@@ -30,6 +31,7 @@ _LIMITS = {
     "n_fft": 65_536,
     "n_mels": 4096,
     "edge_zeros": 65_536,
+    "length_multiple": 65_536,
 }
 """Limits of settings that determine memory and time, far above those of any preset."""
 
@@ -69,6 +71,10 @@ class MelConfig:
         frame_preemphasis: pre-emphasis is applied to each frame, with y[0] = (1 − a) · x[0], as Kaldi does.
         remove_dc: the mean of each frame's samples is subtracted, before pre-emphasis and window.
         peak: the absolute peak to which recordings are scaled; None keeps their level.
+        peak_mode: ``"scale"`` scales every recording to ``peak``; ``"limit"`` those alone whose peak is larger;
+            ``"half"`` gives the mean of the recording and the scaled one, cut off to 16 bits, as the files that
+            GPT-SoVITS trains on.
+        length_multiple: samples; zeros are appended to a multiple of it.
         power: the exponent of magnitudes before the filter bank: 1 or 2.
         power_offset: a constant added to ``|X|²``.
         power_floor: the floor of ``|X|²``, after the offset.
@@ -106,14 +112,17 @@ class MelConfig:
     preemphasis: float = 0.0
     frame_preemphasis: bool = False
     remove_dc: bool = False
+    peak_mode: str = "scale"
+    length_multiple: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels"):
+        for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "length_multiple"):
             _positive(name, getattr(self, name))
         for name, limit in _LIMITS.items():
             _at_most(name, getattr(self, name), limit)
         _one_of("framing", self.framing, "center", "hifigan", "ceil", "snip")
         _one_of("window", self.window, *WINDOWS)
+        _one_of("peak_mode", self.peak_mode, *PEAK_MODES)
         _one_of("pad_mode", self.pad_mode, "reflect", "constant")
         _one_of("power", self.power, 1, 2)
         _one_of("mel_scale", self.mel_scale, "slaney", "htk", "kaldi")
@@ -152,6 +161,8 @@ class MelConfig:
             "preemphasis": 0.0,
             "frame_preemphasis": False,
             "remove_dc": False,
+            "peak_mode": "scale",
+            "length_multiple": 1,
         }
         values = asdict(self) | {"compression": self.compression.as_dict()}
         return {name: value for name, value in values.items() if name not in later or value != later[name]}
@@ -172,15 +183,18 @@ class ReadingConfig:
     """The settings for reading recordings.
 
     Attributes:
-        channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them; a
-            number selects a channel, counted from 0.
+        channel: the treatment of several channels: ``"first"`` selects the first one; ``"mean"`` averages them;
+            ``"power"`` divides the sum of two by √2, as ffmpeg does for samples of 32 bits; a number selects a channel,
+            counted from 0.
         resampler: how recordings with another sample rate than that of the mel are resampled: ``"soxr_vhq"``,
             ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), or ``"torchaudio"`` (a sinc
             with a Hann window, torchaudio's default).
+        clips: samples beyond full scale are clipped, after resampling.
     """
 
     channel: str | int = "first"
     resampler: str = DEFAULT_RESAMPLER
+    clips: bool = False
 
     def __post_init__(self) -> None:
         if self.resampler not in RESAMPLERS:
@@ -189,6 +203,6 @@ class ReadingConfig:
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as in the manifest: the resampler only if it is not the default."""
+        """Return the settings as in the manifest: the resampler and clipping only if they are not the default."""
         resampler = {} if self.resampler == DEFAULT_RESAMPLER else {"resampler": self.resampler}
-        return {"channel": self.channel, **resampler}
+        return {"channel": self.channel, **resampler, **({"clips": True} if self.clips else {})}

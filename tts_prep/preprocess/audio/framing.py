@@ -27,6 +27,12 @@ def as_float(samples: Samples) -> Waveform:
     return np.asarray(samples, np.float32)
 
 
+def whole(waveform: Samples, config: MelConfig) -> Samples:
+    """Return the waveform with zeros to a multiple of ``length_multiple``: itself if it is one."""
+    missing = -len(waveform) % config.length_multiple
+    return np.concatenate([waveform, np.zeros(missing, waveform.dtype)]) if missing else waveform
+
+
 _LONG = 256
 """The minimum number of frames for which two more calls of the kernel, for the ends, are faster than a copy."""
 
@@ -40,7 +46,7 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
     Raises:
         AudioError: the waveform is too short for the framing.
     """
-    n = n_samples + 2 * config.edge_zeros
+    n = n_samples + -n_samples % config.length_multiple + 2 * config.edge_zeros
     if config.framing == "center":
         left = right = config.n_fft // 2
     elif config.framing == "snip":
@@ -73,7 +79,7 @@ def n_frames(n_samples: int, config: MelConfig) -> int:
         AudioError: the waveform is too short for the framing, or has no frame.
     """
     left, right = frame_padding(n_samples, config)
-    padded = n_samples + 2 * config.edge_zeros + left + right
+    padded = n_samples + -n_samples % config.length_multiple + 2 * config.edge_zeros + left + right
     frames = 1 + (padded - config.n_fft) // config.hop_length
     frames -= config.drop_last_frame
     if config.round_frames:
@@ -88,11 +94,12 @@ def aligned_waveform(waveform: Samples, config: MelConfig) -> Samples:
     """Return the waveform aligned with the frames, to train a vocoder with.
 
     With framing ``"ceil"`` it has ⌈N/hop⌉ · hop samples, so that frames × hop = samples; otherwise it is the waveform
-    itself. It includes ``edge_zeros``.
+    itself. It includes ``edge_zeros``, and zeros to a ``length_multiple``.
 
     Args:
         waveform: [n_samples] float32 or int16, of which the result is as well.
     """
+    waveform = whole(waveform, config)
     if config.framing == "ceil":
         skip = (config.n_fft - config.hop_length) // 2
         return pad_waveform(waveform, config)[skip : skip + n_frames(len(waveform), config) * config.hop_length]
@@ -113,6 +120,7 @@ def pad_waveform(waveform: Samples, config: MelConfig, tail: int = 0) -> Samples
     Returns:
         [left + n_samples + 2 · edge_zeros + right + tail]
     """
+    waveform = whole(waveform, config)
     left, right = frame_padding(len(waveform), config)
     inner = len(waveform) + 2 * config.edge_zeros
     padded = np.empty(left + inner + right + tail, waveform.dtype)
@@ -151,6 +159,7 @@ def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRu
         lanes: the number of frames that the kernel processes at a time. Runs are multiples of it, and the last one has
             ``lanes`` hops of zeros appended.
     """
+    waveform = whole(waveform, config)
     n, hop, n_fft, edge = len(waveform), config.hop_length, config.n_fft, config.edge_zeros
     left, right = frame_padding(n, config)
     n_all, begin, tail = n_frames(n, config), left + edge, lanes * hop

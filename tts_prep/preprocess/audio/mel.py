@@ -86,7 +86,8 @@ class MelExtractor:
             compile_kernels(config, energy=energy is not None)
             self._compiled.add(energy is not None)
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
-        window = self._window * peak_scale(waveform, config)
+        waveform, factor = leveled(waveform, config)
+        window = self._window * factor
         simd = None if config.processes_frames else compiled_kernel()
         if config.preemphasis and not config.frame_preemphasis:
             waveform = preemphasized(as_float(waveform), config.preemphasis)
@@ -198,12 +199,17 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
     return moments[0], moments[1]
 
 
-def peak_scale(waveform: Samples, config: MelConfig) -> float:
-    """Return the factor that scales a waveform to the configured peak; 1 for silence or if no peak is configured."""
-    if config.peak is None:
-        return 1.0
-    peak = largest_sample(waveform)
-    return config.peak / peak if peak > 0 else 1.0
+def leveled(waveform: Samples, config: MelConfig) -> tuple[Samples, float]:
+    """Return samples, and the factor that brings them to the configured level: 1 for silence, or without a peak."""
+    peak = largest_sample(waveform) if config.peak is not None else 0.0
+    if config.peak is None or peak == 0 or (config.peak_mode == "limit" and peak <= config.peak):
+        return waveform, 1.0
+    if config.peak_mode != "half":
+        return waveform, config.peak / peak
+    # In the order of GPT-SoVITS's 2-get-hubert-wav32k.py: rounding decides which fraction is cut off.
+    samples = as_float(waveform)
+    mixed = samples / np.float32(peak) * np.float32(config.peak * 16384) + np.float32(16384) * samples
+    return np.clip(mixed, -32768, 32767, out=mixed).astype(np.int16), 1.0
 
 
 def largest_sample(waveform: Samples) -> float:

@@ -38,6 +38,7 @@ class Preset:
 
 _LOG10 = Compression(log="log10", floor=1e-10)
 _MEAN = ReadingConfig(channel="mean")
+_POWER = ReadingConfig(channel="power")
 _BY_TORCHAUDIO = ReadingConfig(resampler="torchaudio")
 _MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 
@@ -47,7 +48,10 @@ _HIFIGAN_TRAINING = replace(_HIFIGAN, peak=0.95)
 _AT_44_KHZ = replace(
     _HIFIGAN, sample_rate=44100, n_fft=2048, win_length=2048, hop_length=512, power_offset=1e-6, fmax=22050.0
 )
-_COSYVOICE2 = replace(_HIFIGAN, sample_rate=24000, n_fft=1920, win_length=1920, hop_length=480)
+_COSYVOICE = replace(_HIFIGAN, peak=1.0, peak_mode="limit")
+_HIFIGAN_24K = replace(_HIFIGAN, sample_rate=24000, n_fft=1920, win_length=1920, hop_length=480)
+# Speech tokens have 960 samples.
+_COSYVOICE2 = replace(_HIFIGAN_24K, peak=1.0, peak_mode="limit", length_multiple=960)
 _STYLETTS2 = MelConfig(
     sample_rate=24000,
     n_fft=2048,
@@ -66,12 +70,14 @@ _VOCOS = MelConfig(
 )
 _NEMO_FASTPITCH = MelConfig(periodic_window=False, pad_mode="constant", compression=Compression(floor_mode="add"))
 _NEMO_HIFIGAN = MelConfig(periodic_window=False, framing="hifigan", pad_mode="constant")
-# (ln x + 12) / 14 · 2 − 1: −12 to 2 is mapped to −1 to 1.
+# (ln x + 12) / 14 · 2 − 1: −12 to 2 is mapped to −1 to 1. 2-get-hubert-wav32k.py writes the level.
 _GPT_SOVITS = replace(
     _HIFIGAN,
     sample_rate=24000,
     n_mels=100,
     fmax=12000.0,
+    peak=0.95,
+    peak_mode="half",
     power_offset=1e-8,
     compression=Compression(scale=1 / 7, offset=5 / 7),
 )
@@ -242,7 +248,7 @@ _ALL = (
     ),
     Preset(
         "cosyvoice",
-        _HIFIGAN,
+        _COSYVOICE,
         "CosyVoice: mel_spectrogram of matcha/utils/audio.py with examples/libritts/cosyvoice/conf/cosyvoice.yaml",
         _MEAN_BY_TORCHAUDIO,
     ),
@@ -350,13 +356,13 @@ _ALL = (
         "gpt-sovits-v3",
         _GPT_SOVITS,
         "GPT-SoVITS v3: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV3",
-        _MEAN,
+        _POWER,
     ),
     Preset(
         "gpt-sovits-v4",
         replace(_GPT_SOVITS, sample_rate=32000, n_fft=1280, win_length=1280, hop_length=320, fmax=16000.0),
         "GPT-SoVITS v4: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV4",
-        _MEAN,
+        _POWER,
     ),
     Preset(
         "fish-speech",
@@ -376,7 +382,7 @@ _ALL = (
     ),
     Preset(
         "chatterbox",
-        _COSYVOICE2,
+        _HIFIGAN_24K,
         "Chatterbox: mel_spectrogram of src/chatterbox/models/s3gen/utils/mel.py",
         _MEAN,
     ),
@@ -407,7 +413,7 @@ _ALL = (
     Preset(
         "vevo",
         replace(
-            _COSYVOICE2,
+            _HIFIGAN_24K,
             n_mels=128,
             fmax=12000.0,
             compression=Compression(scale=8.14**-0.5, offset=4.92 * 8.14**-0.5),
@@ -420,7 +426,7 @@ _ALL = (
         MelConfig(power=2, mel_scale="htk", compression=Compression(bin_norms=_TORTOISE_NORMS)),
         "Tortoise: TorchMelSpectrogram of tortoise/models/arch_util.py with data/mel_norms.pth, of its autoregressive "
         "model; XTTS has the same with the mel_stats of its checkpoint as bin_norms",
-        _BY_TORCHAUDIO,
+        ReadingConfig(resampler="torchaudio", clips=True),
     ),
     Preset(
         "tortoise-diffusion",

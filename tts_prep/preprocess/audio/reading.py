@@ -90,11 +90,11 @@ def read_samples(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        if recording.file.samplerate == sample_rate:
-            return waveform
-        return np.ascontiguousarray(
-            resample(as_float(waveform), recording.file.samplerate, sample_rate, config.resampler)
-        )
+        if recording.file.samplerate != sample_rate:
+            waveform = np.ascontiguousarray(
+                resample(as_float(waveform), recording.file.samplerate, sample_rate, config.resampler)
+            )
+        return _within_full_scale(waveform, config)
 
 
 def read_excerpt(
@@ -125,7 +125,12 @@ def read_excerpt(
             return None
         length = recording.n_samples
         start, stop = min(start, length), length if stop is None else min(stop, length)
-        return as_float(_decoded(recording, start, stop - start, config, remarks)[0]), length
+        samples = _decoded(recording, start, stop - start, config, remarks)[0]
+        return as_float(_within_full_scale(samples, config)), length
+
+
+def _within_full_scale(samples: Samples, config: ReadingConfig) -> Samples:
+    return np.clip(samples, -1, 1, out=samples) if config.clips and samples.dtype != np.int16 else samples
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,9 @@ def _decoded(
     """
     file = recording.file
     channel = _channel(file, config)
-    averages = config.channel == "mean" and file.channels > 1
+    averages = config.channel in ("mean", "power") and file.channels > 1
+    # ffmpeg divides the sum of two channels by √2; the mean is half of the sum.
+    factor = math.sqrt(2) if averages and config.channel == "power" else 1.0
     if start:
         file.seek(start)
     # 16-bit samples are read unconverted, because numpy converts faster than libsndfile.
@@ -251,7 +258,7 @@ def _decoded(
         low, high = min(low, lowest), max(high, highest)
         if not keeps:
             # Scaling by a power of two is exact, so the mean may be taken before it.
-            np.multiply(chosen, np.float32(FULL_SCALE if dtype == np.int16 else 1), out=target)
+            np.multiply(chosen, np.float32(factor * (FULL_SCALE if dtype == np.int16 else 1)), out=target)
         elif not is_read_in_place:
             target[:] = chosen
     if dtype == np.float32:
@@ -261,6 +268,8 @@ def _decoded(
 
 def _channel(file: soundfile.SoundFile | PcmFile, config: ReadingConfig) -> int:
     channel = config.channel if isinstance(config.channel, int) else 0
+    if config.channel == "power" and file.channels > 2:
+        raise BrokenRecordingError(f"has {file.channels} channels, expected one or two; give channel = 'mean'")
     if not 0 <= channel < file.channels:
         raise BrokenRecordingError(f"has {file.channels} channels, expected a channel {channel}, counted from 0")
     return channel

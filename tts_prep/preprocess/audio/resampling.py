@@ -24,7 +24,8 @@ def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = D
         resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
 
     Returns:
-        [n_new] float32: ⌈n_samples · sample_rate / rate⌉ samples; soxr can return one less.
+        [n_new] float32: ⌈n_samples · sample_rate / rate⌉ samples. Where soxr returns one less, a zero follows, as in
+        ``librosa.resample``.
     """
     if rate == sample_rate:
         return waveform
@@ -32,9 +33,12 @@ def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = D
         return _windowed_sinc(waveform, rate, sample_rate)
     import soxr
 
-    return np.asarray(
-        soxr.resample(waveform, rate, sample_rate, quality=resampler.removeprefix("soxr_").upper()), np.float32
-    )
+    made = soxr.resample(waveform, rate, sample_rate, quality=resampler.removeprefix("soxr_").upper())
+    # librosa's ratio is rounded before it is multiplied, which can make one more of the samples.
+    n_samples = math.ceil(len(waveform) * (sample_rate / rate))
+    result = np.zeros(n_samples, np.float32)
+    result[: len(made)] = made[:n_samples]
+    return result
 
 
 def _windowed_sinc(waveform: Waveform, rate: int, sample_rate: int) -> Waveform:

@@ -58,8 +58,8 @@ _AUDIO = (
     Option("fmax", "Upper end of the filter bank.", float, metavar="HZ", group=MELS),
     Option(
         "channel",
-        "Use the first channel, or the mean of all channels.  [default: that of the preset]",
-        choices=("first", "mean"),
+        "Use the first channel, the mean of all, or the sum of two divided by √2.  [default: that of the preset]",
+        choices=("first", "mean", "power"),
         group=MELS,
     ),
     Option(

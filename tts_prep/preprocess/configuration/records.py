@@ -169,7 +169,7 @@ class Configuration:
     cleaning: CleaningConfig = field(default_factory=CleaningConfig)
 
     def __post_init__(self) -> None:
-        self.cleaning.check(self.mel.sample_rate, self.mel.peak)
+        self.cleaning.check(self.mel.sample_rate, self.mel.peak if self.mel.peak_mode != "limit" else None)
         if self.cleaning.trims and self.alignments and self.alignments["silences"] == "cut":
             raise ConfigurationError(
                 "durations: silences=cut trims by the alignment, trim_db and trim_vad trim too; leave one of them out"
@@ -211,8 +211,7 @@ class Configuration:
             audio = dict(value["audio"])
             audio["compression"] = Compression(**audio["compression"])
             reading = {"channel": audio.pop("channel")}
-            if "resampler" in audio:
-                reading["resampler"] = audio.pop("resampler")
+            reading |= {name: audio.pop(name) for name in ("resampler", "clips") if name in audio}
             corpus, text = dict(value["corpus"]), dict(value["text"])
             ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
             splits = dict(corpus.pop("splits", {}))

@@ -96,7 +96,8 @@ def _vits(top: ConfigTable) -> MelConfig:
 
 def _gpt_sovits(top: ConfigTable) -> MelConfig:
     # module/mel_processing.py of RVC-Boss/GPT-SoVITS adds 1e-8 to the power.
-    return top.table("data").config(replace(get_preset("vits").config, power_offset=1e-8))
+    preset = get_preset("gpt-sovits-v4").config
+    return top.table("data").config(replace(preset, compression=get_preset("vits").config.compression))
 
 
 def _amphion(top: ConfigTable) -> MelConfig:
@@ -223,10 +224,10 @@ def _f5(top: ConfigTable) -> MelConfig:
 
 
 def _cosyvoice(top: ConfigTable) -> MelConfig:
-    # mel_spectrogram of matcha/utils/audio.py.
-    table = top.table("feat_extractor")
+    # mel_spectrogram of matcha/utils/audio.py; compute_fbank of cosyvoice/dataset/processor.py pads before it.
+    table, multiple = top.table("feat_extractor"), top.table("compute_fbank").number("num_frames", -1)
     table.refuse("center", False)
-    return table.config(get_preset("cosyvoice").config)
+    return replace(table.config(get_preset("cosyvoice").config), length_multiple=max(1, int(multiple)))
 
 
 def _matcha(top: ConfigTable) -> MelConfig:
@@ -394,7 +395,13 @@ SYSTEMS: Final = (
         _MEAN,
         ("parakeet-fastspeech2", "parakeet-fastspeech2-24k"),
     ),
-    System("GPT-SoVITS", _is_of_gpt_sovits, _gpt_sovits, _MEAN, ("gpt-sovits-v3", "gpt-sovits-v4")),
+    System(
+        "GPT-SoVITS",
+        _is_of_gpt_sovits,
+        _gpt_sovits,
+        get_preset("gpt-sovits-v4").reading,
+        ("gpt-sovits-v3", "gpt-sovits-v4"),
+    ),
     System("MeloTTS", _has("filter_length", "spk2id", at=("data",)), _vits, _MEAN, ("melotts",)),
     System("VITS", _has("filter_length", at=("data",)), _vits, _FIRST, ("vits",)),
     System("iSTFTNet", _has(*_GENERATOR, "gen_istft_n_fft"), _hifigan, _FIRST, ("istftnet",)),

@@ -17,7 +17,7 @@ from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
-from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, peak_scale
+from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, leveled
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
@@ -153,8 +153,9 @@ def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
 
 def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:
     """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
+    waveform, factor = leveled(waveform, config)
     aligned = aligned_waveform(waveform, config)
-    scale = np.float32(peak_scale(waveform, config))
+    scale = np.float32(factor)
     if scale == 1 and aligned.dtype == dtype:
         return aligned
     peak = largest_sample(aligned) * float(scale)
