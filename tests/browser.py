@@ -49,6 +49,8 @@ class Browser:
         capabilities = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": logs}
         self._session = ""
         self._session = self._call("POST", "", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
+        # The page that a browser begins with loads files of its own for a while.
+        self.go("about:blank")
 
     def close(self) -> None:
         try:
