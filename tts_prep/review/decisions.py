@@ -11,7 +11,7 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -142,6 +142,7 @@ class DecisionFile:
             self._seen = self._state()
             found = _read(path) if self._seen else ({}, (), {})
             self._decisions, self._other_names, self._others = found
+            self._lines = {utterance: self._line(utterance, decision) for utterance, decision in found[0].items()}
             self._changes: list[_Change] = []
             self._held = stack.pop_all()
         self._is_closed = False
@@ -232,13 +233,18 @@ class DecisionFile:
             raise ConfigurationError(
                 f"{self.path}: changed by another program; start the review again to go on with what it holds"
             )
-        changed = dict(self._decisions)
+        changed, lines = dict(self._decisions), dict(self._lines)
         if decision.is_empty:
             changed.pop(utterance, None)
+            lines.pop(utterance, None)
         else:
-            changed[utterance] = decision
-        write_decisions(self.path, changed, self._other_names, self._others)
-        self._seen, self._decisions = self._state(), changed
+            changed[utterance], lines[utterance] = decision, self._line(utterance, decision)
+        # All of the file, because a decision can be in any line; only this one is formatted again.
+        _write(self.path, self._other_names, lines.values())
+        self._seen, self._decisions, self._lines = self._state(), changed, lines
+
+    def _line(self, utterance: str, decision: Decision) -> str:
+        return _line(utterance, decision, self._others.get(utterance, [""] * len(self._other_names)))
 
     def _state(self) -> tuple[int, int, int] | None:
         """Return what changes if another program writes the file; None if there is no file."""
@@ -251,38 +257,30 @@ class DecisionFile:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def write_decisions(
-    path: Path,
-    decisions: Mapping[str, Decision],
-    other_names: Sequence[str] = (),
-    others: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> None:
+def write_decisions(path: Path, decisions: Mapping[str, Decision]) -> None:
     """Write a file of decisions atomically, in UTF-8.
-
-    Args:
-        decisions: id → decision.
-        other_names: the names of further columns.
-        others: id → the values of further columns; missing ones are empty.
 
     Raises:
         WriteError: the file cannot be written.
     """
-    text = io.StringIO()
-    _write_row(text, [*_COLUMNS, *other_names])
-    for utterance, d in decisions.items():
-        more = others.get(utterance, [""] * len(other_names))
-        _write_row(text, [as_cell(value) for value in (utterance, d.keep, d.text, d.speaker, d.note, *more)])
+    _write(path, (), (_line(utterance, decision) for utterance, decision in decisions.items()))
+
+
+def _write(path: Path, other_names: Sequence[str], lines: Iterable[str]) -> None:
     with replacing(path) as partial:
-        partial.write_text(text.getvalue(), encoding="utf-8", newline="")
+        partial.write_text(_csv([*_COLUMNS, *other_names]) + "".join(lines), encoding="utf-8", newline="")
 
 
-def _write_row(file: io.StringIO, values: Sequence[str]) -> None:
+def _line(utterance: str, d: Decision, others: Sequence[str] = ()) -> str:
+    return _csv([as_cell(value) for value in (utterance, d.keep, d.text, d.speaker, d.note, *others)])
+
+
+def _csv(values: Sequence[str]) -> str:
     # A lone carriage return ends a line for who reads it, but Python before 3.13 writes it without quotes.
-    if any("\r" in value for value in values):
-        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    else:
-        writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(values)
+    quoting = csv.QUOTE_ALL if any("\r" in value for value in values) else csv.QUOTE_MINIMAL
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n", quoting=quoting).writerow(values)
+    return line.getvalue()
 
 
 def read_decisions(path: Path) -> dict[str, Decision]:
