@@ -76,40 +76,34 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     Raises:
         ConfigurationError: an option is invalid.
     """
+    from tts_prep.preprocess.features import second_mel
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
     from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
 
-    requested: dict[str, dict[str, str]] = {}
-    for text in options["features"]:
-        name, settings = parse_feature(text)
-        if name in requested:
-            raise ConfigurationError(f"feature: '{name}' is repeated; give all of its settings in one option")
-        requested[name] = settings
-    folder, aligner = options["alignments"], None
-    if folder is not None:
-        requested.setdefault("durations", {})
-    elif "durations" in requested:
-        aligner = _aligner(requested.pop("durations"), makes_part=bool(options.get("part")))
-    models = _models(requested)
-    made = [make_feature(name, settings, config.mel, folder) for name, settings in requested.items()]
+    requested = [*map(parse_feature, options["features"])]
+    # Mels of several presets are several arrays.
+    names = [name for name, _ in requested if name != second_mel.NAME]
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigurationError(f"feature: '{repeated}' is repeated; give all of its settings in one option")
+    folder, aligner, durations = options["alignments"], None, dict(requested).get("durations")
+    if folder is not None and durations is None:
+        requested.append(("durations", durations := {}))
+    elif folder is None and durations is not None:
+        aligner = _aligner(durations, makes_part=bool(options.get("part")))
+        requested = [(name, settings) for name, settings in requested if name != "durations"]
+    kinds = [(get_feature(name), settings) for name, settings in requested]
+    models = tuple(
+        doors.need("models", "function")(kind.name, kind.model, texts) for kind, texts in kinds if kind.model
+    )
+    made = [make_feature(kind.name, texts, config.mel, folder) for kind, texts in kinds if not kind.model]
     made += [make_imported(text) for text in options["arrays"]]
     alignments = None
-    if folder is not None and (aligning := get_feature("durations").configured(requested["durations"])).changes_mels:
+    if folder is not None and (aligning := get_feature("durations").configured(durations or {})).changes_mels:
         alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
         config = replace(config, alignments=aligning.as_dict())
-    recordings = tuple(name for name in requested if get_feature(name).reads == "recording")
+    recordings = tuple(dict.fromkeys(kind.name for kind, _ in kinds if not kind.model and kind.reads == "recording"))
     return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, models)
-
-
-def _models(requested: dict[str, dict[str, str]]) -> tuple[Any, ...]:
-    """Take the models from the features that are requested."""
-    from tts_prep.preprocess.features.registry import get_feature
-
-    kinds = {name: kind for name in requested if (kind := get_feature(name)).model}
-    return tuple(
-        doors.need("models", "function")(name, kind.model, requested.pop(name)) for name, kind in kinds.items()
-    )
 
 
 def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:

@@ -89,6 +89,17 @@ def test_the_command_adds_it_and_says_what_it_needs(
     assert (status, "unknown preset 'hifigam'" in err) == (2, True)
 
 
+def test_mels_of_several_presets_are_made_together(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    both = ["--feature", "mel:preset=hifigan", "--feature", "mel:preset=vocos", "--frontend", "characters"]
+    made = ["ljspeech", corpus, tmp_path / "store", "--preset", "tacotron2", *both]
+    assert run(capsys, *made)[0] == 0
+    assert {*UtteranceDataset(tmp_path / "store").metadata.arrays} >= {"mel_hifigan", "mel_vocos"}
+    status, _, err = run(capsys, *made, "--feature", "mel:preset=vocos", "--overwrite")
+    assert (status, "two features have an array 'mel_vocos'; drop one of them" in err) == (2, True)
+
+
 def test_a_preset_is_needed() -> None:
     with pytest.raises(ConfigurationError, match="mel: expected a preset, as in --feature mel:preset=hifigan"):
         make_feature("mel", {}, PRESETS["tacotron2"])
