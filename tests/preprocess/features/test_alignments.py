@@ -168,6 +168,19 @@ def test_durations_are_frames_where_they_are_integers_and_seconds_where_not(tmp_
     assert seconds.bounds.tolist() == [0.0, 0.5, 0.75]
 
 
+@pytest.mark.parametrize("text", ["0,35 0,20", "1 0,20", "3,0\n2,1"])
+def test_decimal_commas_are_not_read_as_frames(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(AlignmentError, match=r"a.txt: '\d,\d+' has a decimal comma, or two numbers; write 0.35"):
+        read_durations(tmp_path / "a.txt")
+
+
+def test_commas_between_numbers_are_read(tmp_path: Path) -> None:
+    for text in ("3,0,2", "3, 0, 2", "[3 ,0 ,2]", "3,0,\n2"):
+        (tmp_path / "a.txt").write_text(text)
+        assert read_durations(tmp_path / "a.txt").tolist() == [3, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

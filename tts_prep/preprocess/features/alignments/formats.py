@@ -8,6 +8,7 @@ number per phoneme: ``.npy`` files, or text separated by white space or commas.
 from __future__ import annotations
 
 import math
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -146,8 +147,15 @@ def read_durations(path: Path) -> npt.NDArray[Any]:
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
+_DECIMAL_COMMA: Final = re.compile(r"\d+,\d+").fullmatch
+
+
 def _numbers(path: Path) -> npt.NDArray[Any]:
-    words = read_regular(path, _MAX_BYTES).decode("utf-8-sig").strip("[] \r\n\t").replace(",", " ").split()
+    text = read_regular(path, _MAX_BYTES).decode("utf-8-sig").strip("[] \r\n\t")
+    words = text.replace(",", " ").split()
+    # Two separators: one comma within a number is that of decimals, as in '0,35 0,20', which would become frames.
+    if len(parts := text.split()) > 1 and (comma := next(filter(_DECIMAL_COMMA, parts), "")):
+        raise AlignmentError(f"{path}: '{comma[:20]}' has a decimal comma, or two numbers; write 0.35, or a space")
     try:
         return np.array([int(word) for word in words], np.int64)
     except ValueError:
