@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from functools import cache
+from typing import NoReturn, TypeAlias
 
 from tts_prep.errors import MissingPackageError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,19 @@ ShowProgress: TypeAlias = Callable[[Progress], None]
 """Called with the progress, often; it may raise to interrupt the command."""
 
 
-def hidden(_: Progress) -> None:
-    """Show nothing."""
+def in_notebooks(now: Progress) -> None:
+    """Show the progress as a `ProgressBar` in a notebook that has tqdm, and nothing elsewhere."""
+    if bar := _notebook_bar():
+        bar(now)
+
+
+@cache
+def _notebook_bar() -> ProgressBar | None:
+    # IPython is there if this process is a kernel, which its configuration says; a terminal's IPython is not one.
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    with suppress(MissingPackageError):
+        return ProgressBar() if "IPKernelApp" in getattr(shell, "config", ()) else None
+    return None
 
 
 class ProgressBar:
@@ -71,10 +82,11 @@ class ProgressBar:
 
     def __call__(self, now: Progress) -> None:
         """Show the progress; the bar ends with the last of its total, and what follows has another."""
-        if self._bar is None or (self._bar.total, self._bar.unit) != (now.total, now.unit):
+        n = now.done + now.under_way
+        if not (bar := self._bar) or (bar.total, bar.unit) != (now.total, now.unit) or (bar.n and not n):
             self._end()
-            self._bar = self._make(total=now.total, unit=now.unit)
-        self._bar.update(now.done + now.under_way - self._bar.n)
+            self._bar = bar = self._make(total=now.total, unit=now.unit)
+        bar.update(n - bar.n)
         if now.step != self._step:
             self._step = now.step
             self._bar.set_postfix_str(now.step)

@@ -23,7 +23,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.features.pitch_units import hertz
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 Powers = npt.NDArray[np.float32]
 
@@ -40,7 +40,7 @@ def measure(
     *,
     use_stored: bool = True,
     known: Floats | None = None,
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Measures:
     """Measure all utterances of a dataset, reading each array once.
 

@@ -33,7 +33,7 @@ from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.resuming import finished_array_file
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 ALLOWED: Final = FailureLimit.parse("1%")
 
@@ -58,7 +58,7 @@ class ModelRun:
     timeout: float = 600.0
     load_timeout: float = 3600.0
     allowed: FailureLimit = ALLOWED
-    progress: ShowProgress = hidden
+    progress: ShowProgress = in_notebooks
 
     def __post_init__(self) -> None:
         if not self.devices:

@@ -40,7 +40,8 @@ def plot_clip(clip: Clip) -> Figure:
     """
     try:
         from matplotlib import rc_context
-        from matplotlib.figure import Figure
+
+        from tts_prep.pictures.shown_figure import ShownFigure
     except ModuleNotFoundError as error:
         raise MissingPackageError("a plot needs matplotlib: pip install 'tts-prep[plot]'") from error
     panels: list[tuple[Callable[[Axes, Clip, _Texts], None], float]] = [(_mel, 3.0)]
@@ -55,7 +56,7 @@ def plot_clip(clip: Clip) -> Figure:
     fonts = _installed()
     texts = _Texts(fonts)
     with rc_context({"font.family": fonts}):
-        figure = Figure(figsize=(width, 0.9 + sum(height for _, height in panels)), layout="constrained")
+        figure = ShownFigure(figsize=(width, 0.9 + sum(height for _, height in panels)), layout="constrained")
         ratios = [height for _, height in panels]
         axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for axis, (draw, _) in zip(axes, panels, strict=True):

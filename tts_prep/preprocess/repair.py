@@ -32,7 +32,7 @@ from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
-from tts_prep.progress import ShowProgress, hidden
+from tts_prep.progress import ShowProgress, in_notebooks
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def repair_store(
     alignments: Path | None = None,
     reader: Corpus | Reader | None = None,
     jobs: int = 1,
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> tuple[Result, list[str]]:
     """Make the broken files of a store again; return the result and the files that were broken.
 

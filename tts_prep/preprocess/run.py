@@ -50,7 +50,7 @@ from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, Kep
 from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
-from tts_prep.progress import ShowProgress, hidden
+from tts_prep.progress import ShowProgress, in_notebooks
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def prepare(
     jobs: int = 1,
     backend: Backend = Backend(),
     max_failures: str | int = "1%",
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
     corrections: CorrectedRows | None = None,

@@ -14,7 +14,7 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.lock import locked
 from tts_prep.format.layout import LOCK, MANIFEST, PARTIAL_SUFFIX
 from tts_prep.format.records.manifest import FileEntry, Manifest, parse_manifest
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 from tts_prep.quantities import bytes_text
 from tts_prep.remote.arriving import Patience
 from tts_prep.remote.placing import placing
@@ -39,7 +39,7 @@ class Fetched:
 def fetch_store(
     url: str,
     folder: Path,
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
     patience: Patience = Patience(),
 ) -> Fetched:
     """Download the store behind a URL into a folder, each file checked, and the manifest last.

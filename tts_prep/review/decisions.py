@@ -277,9 +277,8 @@ def _line(utterance: str, d: Decision, others: Sequence[str] = ()) -> str:
 
 def _csv(values: Sequence[str]) -> str:
     # A lone carriage return ends a line for who reads it, but Python before 3.13 writes it without quotes.
-    quoting = csv.QUOTE_ALL if any("\r" in value for value in values) else csv.QUOTE_MINIMAL
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n", quoting=quoting).writerow(values)
+    line, quoted = io.StringIO(), any("\r" in value for value in values)
+    csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL).writerow(values)
     return line.getvalue()
 
 

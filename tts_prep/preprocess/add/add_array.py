@@ -22,7 +22,7 @@ from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.workers.backend import Backend
-from tts_prep.progress import ShowProgress, hidden
+from tts_prep.progress import ShowProgress, in_notebooks
 
 
 def add_array(
@@ -45,7 +45,7 @@ def add_array(
     load_timeout: float = 3600.0,
     max_failures: str | int = "1%",
     backend: Backend = Backend(),
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Manifest:
     """Add an array that a function computes from a complete store; return the new manifest.
 

@@ -34,7 +34,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 
 def add_features(
@@ -45,7 +45,7 @@ def add_features(
     alignments: CorpusAlignments | None = None,
     jobs: int = 1,
     backend: Backend = Backend(),
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Manifest:
     """Add the arrays of features to a complete store; return its new manifest.
 

@@ -26,7 +26,7 @@ from tts_prep.preprocess.add.add_arrays import is_intact, stored_shards
 from tts_prep.preprocess.add.column_table import ColumnTable, read_column_table
 from tts_prep.preprocess.make.index_arrays import index_array_files
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 EXTERNAL: Final = "external_columns"
 """The array of all columns of numbers and categories that `add_columns` has added."""
@@ -41,7 +41,7 @@ def add_index_array(
     store: Path,
     spec: Callable[[Manifest], ArraySpec],
     values: Callable[[], npt.NDArray[np.float64]],
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Manifest:
     """Add an array with index columns to a complete store; return the new manifest.
 
@@ -83,7 +83,7 @@ def add_columns(
     source: str | Path | Mapping[str, Sequence[Any]] | Any,
     *,
     replace: bool = False,
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> ColumnTable:
     """Add columns of numbers, categories or texts to the index of a complete store; return what was added.
 
@@ -132,7 +132,7 @@ def remove_columns(
     columns: Sequence[str] = (),
     arrays: Sequence[str] = (),
     *,
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Manifest:
     """Remove columns that `add_columns` has added, and added arrays, from a complete store; return the new manifest.
 

@@ -8,7 +8,7 @@ from tts_prep import doors
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.workers.backend import Backend
-from tts_prep.progress import ShowProgress, hidden
+from tts_prep.progress import ShowProgress, in_notebooks
 
 
 def add_durations(
@@ -17,7 +17,7 @@ def add_durations(
     sample: int = 1000,
     jobs: int = 1,
     backend: Backend = Backend(),
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> Manifest:
     """Align the phonemes of a complete store with its mels, and add ``durations`` to it; return the new manifest.
 

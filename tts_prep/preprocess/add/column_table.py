@@ -16,7 +16,7 @@ from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.tables import table_rows
 from tts_prep.preprocess.table_values import is_missing, is_name_of_digits, is_word_for_missing, number_of
-from tts_prep.progress import Progress, ShowProgress, hidden
+from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is one of texts."""
@@ -146,7 +146,7 @@ class ColumnTable:
 def read_column_table(
     source: Path | Mapping[str, Sequence[Any]] | Any,
     ids: Sequence[str],
-    progress: ShowProgress = hidden,
+    progress: ShowProgress = in_notebooks,
 ) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 
