@@ -82,6 +82,33 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
             assert (status, f"{link}: is a link, expected a regular file" in err) == (1, True)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize("command", ["presets", "--help"])
+def test_a_full_device_is_named(command: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tts_prep", command], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == "tts-prep: error: standard output: cannot be written: No space left on device\n"
+
+
+@pytest.mark.whole
+def test_what_a_full_disk_has_no_space_for_is_named(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    store, disk = tmp_path / "store", tmp_path / "disk"
+    assert run(capsys, "ljspeech", corpus, store, *MAKE)[0] == 0
+    disk.mkdir()
+    with mounted(disk, "-t", "tmpfs", "-o", "size=64k", "none"):
+        (disk / "filler").write_bytes(bytes(56 << 10))
+        for command in (["report", store, "-o"], ["export", store, "--to", "kaldi"]):
+            status, _, err = run(capsys, *command, disk / "out")
+            assert (status, err.count("\n")) == (1, 1)
+            assert f"{disk / 'out'}: cannot be written (No space left on device)" in err
+        assert [path.name for path in disk.iterdir()] == ["filler"]
+
+
 LISTS = ("presets", "frontends", "features", "languages", "symbols", "phonemize", "recipes")
 """Commands that only print what was asked for, which have no --quiet."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
@@ -64,6 +65,26 @@ def test_rows_have_recordings_tokens_vectors_and_the_means_of_speakers(with_arra
 
 def no_tokens_of_u3(ids):
     return [None if uid == "u3" else np.arange(3, dtype=np.int16) for uid in ids]
+
+
+def no_vector_of_u1(ids):
+    return [None if uid == "u1" else np.ones(6, np.float32) for uid in ids]
+
+
+def test_utterances_that_are_left_out_are_counted(
+    with_arrays: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    remove_columns(with_arrays, arrays=["speech_tokens", "speaker_vector"])
+    few = {"batch_seconds": 9, "max_failures": 1}
+    add_array(with_arrays, "speech_tokens", no_tokens_of_u3, dtype="int16", axis="own", **few)
+    add_array(with_arrays, "speaker_vector", no_vector_of_u1, dtype="float32", row_shape=(6,), axis="utterance", **few)
+    status, out, _ = run(capsys, "export", with_arrays, tmp_path / "out", "--to", "cosyvoice")
+    assert status == 0
+    left_out = "1 without a speaker_vector, 1 by CosyVoice itself, whose speech_tokens are empty lists"
+    assert out.splitlines()[0] == f"2 of 5 utterances left out: {left_out}"
+    rows = parquet.read_table(tmp_path / "out/parquet_000000000.tar").to_pylist()
+    assert sum(bool(row["speech_token"]) for row in rows) == 3
 
 
 def test_an_utterance_without_tokens_has_an_empty_list_as_in_cosyvoice(with_arrays: Path, tmp_path: Path) -> None:

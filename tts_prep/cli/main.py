@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -180,7 +181,9 @@ def _run(arguments: Sequence[str]) -> NoReturn:
 
 
 def _fault_text(error: OSError) -> str:
-    where = f"{error.filename}: " if error.filename else ""
+    # Every file is written by code that names it, so that what has no name is what a command prints.
+    is_output = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    where = f"{error.filename}: " if error.filename else "standard output: cannot be written: " if is_output else ""
     return f"{where}{error.strerror or error}"
 
 

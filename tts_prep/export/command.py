@@ -54,6 +54,6 @@ def export(store: Path, folder: Path, layout: str, licence: str) -> None:
     from tts_prep.export import export as export_store
     from tts_prep.quantities import count_text
 
-    files = export_store(store, layout, folder, licence=licence)
+    files = export_store(store, layout, folder, licence=licence, report=say)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
     say_if_outdated(store)

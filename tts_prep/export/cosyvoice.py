@@ -42,11 +42,16 @@ def export_cosyvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         raise MissingPackageError(
             "CosyVoice's files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
         ) from error
-    dataset = dataset.having(VECTOR)
+    total, dataset = len(dataset), dataset.having(VECTOR)
     if not len(dataset):
         raise ConfigurationError(f"{dataset.path}: no utterance has a '{VECTOR}'; there is nothing to export")
     means = speaker_vectors(dataset, VECTOR)
     have_tokens = set(dataset.having(TOKENS).id)
+    if (n := len(have_tokens)) < total:
+        folder.report(
+            f"{total - n:,} of {total:,} utterances left out: {total - len(dataset):,} without a {VECTOR}, "
+            f"{len(dataset) - n:,} by CosyVoice itself, whose {TOKENS} are empty lists"
+        )
     rows, names = export_rows(dataset), list[str]()
     while group := list(islice(rows, _FILE_ROWS)):
         values = [_values(row, dataset.sample_rate, means, has_tokens=row.utterance.id in have_tokens) for row in group]

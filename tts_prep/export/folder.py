@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,12 +27,14 @@ class ExportFolder:
         path: the folder in which files are written.
         files: the files, relative to the folder.
         licence: the licence that was named, an identifier or a text; empty if none was.
+        report: called with a line about utterances that are left out.
     """
 
     place: Path
     path: Path
     files: list[str] = field(default_factory=list)
     licence: str = ""
+    report: Callable[[str], None] = lambda _: None
     _folders: set[Path] = field(default_factory=set)
 
     def file(self, name: str) -> Path:

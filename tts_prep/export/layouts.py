@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +42,14 @@ _LAYOUTS: Final = (
 LAYOUTS: Final[Mapping[str, Layout]] = {layout.name: layout for layout in _LAYOUTS}
 
 
-def export(store: str | Path, layout: str, folder: str | Path, *, licence: str = "") -> list[Path]:
+def export(
+    store: str | Path,
+    layout: str,
+    folder: str | Path,
+    *,
+    licence: str = "",
+    report: Callable[[str], None] = lambda _: None,
+) -> list[Path]:
     """Write a store in the layout of another system, and return the paths of the files.
 
     The folder appears when all of its files are complete.
@@ -58,6 +65,7 @@ def export(store: str | Path, layout: str, folder: str | Path, *, licence: str =
         folder: a folder that is new or empty.
         licence: the licence of recordings and texts, for layouts that have a place for it: an identifier of the Hub
             such as ``cc-by-4.0``, or a text. That of the store if it is not given.
+        report: called with a line about utterances that are left out.
 
     Raises:
         ConfigurationError: the layout is unknown, has no place for a licence, or needs arrays that the store lacks; the
@@ -73,7 +81,7 @@ def export(store: str | Path, layout: str, folder: str | Path, *, licence: str =
         raise ConfigurationError(f"{store}: has no utterances; there is nothing to export")
     place = Path(folder)
     with exporting(place) as target:
-        target.licence = licence
+        target.licence, target.report = licence, report
         found.write(dataset, target)
     return [place / name for name in target.files]
 
