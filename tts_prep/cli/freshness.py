@@ -35,7 +35,8 @@ def record_command(store: Path, options: Mapping[str, Any], part: str = "", **co
 
     imports = _with_imports(read_sources(store, part).command.get("imports", []), options)
     made = {"folder": str(Path.cwd()), "options": {**options, **_OF_A_RUN}, **command}
-    _write(store, {**_as_json(made), "imports": imports}, part)
+    # What is incomplete has been said.
+    _write(store, {**_as_json(made), "imports": imports}, part, incomplete=())
 
 
 def record_imports(store: Path, options: Mapping[str, Any]) -> None:
@@ -104,12 +105,12 @@ def _files_of(model: str) -> Iterator[Path]:
     yield from (path.absolute() for name in names if name and (path := Path(name)).is_file())
 
 
-def _write(store: Path, command: Mapping[str, Any], part: str) -> None:
+def _write(store: Path, command: Mapping[str, Any], part: str, **more: Any) -> None:
     from tts_prep.format.records.sources import read_sources, write_sources
 
     # Without it, nothing is compared later.
     with contextlib.suppress(TtsPrepError):
-        write_sources(store, replace(read_sources(store, part), command=command), part)
+        write_sources(store, replace(read_sources(store, part), command=command, **more), part)
 
 
 def say_if_outdated(store: Path) -> None:

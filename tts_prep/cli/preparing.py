@@ -31,6 +31,7 @@ from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
+from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
@@ -45,7 +46,7 @@ from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, IncompleteArray
+from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
 

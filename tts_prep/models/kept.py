@@ -13,10 +13,11 @@ from tts_prep.format.assembly import StoredShard
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import array_file_name
 from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.models.outputs import PENDING, Outputs
 from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.update.kept_arrays import IncompleteArray, KeptArrays, OldPlaces, ShardRowsByValue
+from tts_prep.preprocess.update.kept_arrays import KeptArrays, OldPlaces, ShardRowsByValue
 
 
 def keep_outputs(

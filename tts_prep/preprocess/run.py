@@ -24,7 +24,7 @@ from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
-from tts_prep.format.records.sources import read_sources, write_sources
+from tts_prep.format.records.sources import IncompleteArray, read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
@@ -46,7 +46,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import OF_PLAN, IncompleteArray, KeptArrays, keep_arrays, recorded_features
+from tts_prep.preprocess.update.kept_arrays import OF_PLAN, KeptArrays, keep_arrays, recorded_features
 from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
@@ -64,7 +64,8 @@ class Result:
         failures: the number of failed rows.
         seconds: the duration of all audio.
         compiling: the seconds spent compiling the mel kernel; 0 unless this run compiled it.
-        incomplete: the arrays of an updated store that have no values for some of its rows.
+        incomplete: the arrays of an updated store that have no values for some of its rows; of a complete one, those
+            that no command has named since.
     """
 
     store: Path
@@ -79,8 +80,9 @@ class Result:
     @classmethod
     def of_complete(cls, store: Path, manifest: Manifest) -> Result:
         """Return the result of a run that found the store complete."""
-        totals = manifest.totals
-        return cls(store, manifest, totals["shards"], 0, totals["failures"], totals["seconds"])
+        totals, arrays = manifest.totals, read_sources(store).incomplete_of(manifest.array_files.keys())
+        numbers = (totals["shards"], 0, totals["failures"], totals["seconds"])
+        return cls(store, manifest, *numbers, incomplete=arrays)
 
 
 def prepare(
@@ -214,15 +216,19 @@ def make_store(
         known = replace(planned, shards=tuple(plans)).made(shard.stored.header.key for shard in made)
         sources = read_sources(transaction.store).with_shards_of(known.sources)
         write_sources(folder, sources, f"{part.number}-{part.count}" if part else "")
-        manifest, kept = None, KeptArrays()
+        manifest, incomplete = None, dict[str, IncompleteArray]()
         if not part:
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
             added = _array_files(transaction, made, intact, specs)
             manifest, kept = _complete(transaction, made, added)
+            before = {array.spec.name: array for array in sources.incomplete_of(manifest.array_files.keys())}
+            incomplete = before | {array.spec.name: array for array in kept.incomplete}
+            if incomplete:
+                write_sources(folder, replace(sources, incomplete=tuple(incomplete.values())))
     n_made = sum(shard.is_new for shard in made)
     numbers = (len(plans), n_made, run.now.failures, run.now.seconds, run.now.compiling)
-    return Result(transaction.store, manifest, *numbers, kept.incomplete)
+    return Result(transaction.store, manifest, *numbers, tuple(incomplete.values()))
 
 
 def _with_old(

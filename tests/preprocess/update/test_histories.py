@@ -433,3 +433,33 @@ def test_a_store_after_any_history_has_the_bytes_of_a_fresh_build_or_names_what_
         Histories,
         settings=settings(max_examples=count or 6, stateful_step_count=25, derandomize=not count, phases=phases),
     )
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_what_an_interrupted_update_left_out_is_said_by_the_next_command_once(tmp_path: Path, is_kept: bool) -> None:
+    corpus, store = Corpus(tmp_path / "corpus"), tmp_path / "store"
+    rows = tuple(Row(f"S-{n:02d}", f"Row {'abcde'[n]}", n) for n in range(5))
+    corpus.write(Inputs(rows, arrays=frozenset(() if is_kept else ("vector",))))
+    assert run(*corpus.command(store, corpus.written))[0] == 0
+    if is_kept:
+        (tmp_path / "scores.csv").write_text("id,score\n" + "".join(f"{row.id},1.5\n" for row in rows))
+        assert run("add", str(store), "--columns", str(tmp_path / "scores.csv"))[0] == 0
+    expected = "score: no values for 1 row" if is_kept else "vector: left out, no values for 1 row"
+    before = contents(store)
+    corpus.write(Inputs((*rows, Row("S-05", "Row f", 5)), arrays=corpus.written.arrays))
+    command = [*corpus.command(store, replace(corpus.written, arrays=frozenset())), "--update"]
+    for stop in range(1, 200):
+        status, said = run(*command, stop=stop)
+        if status == 0:
+            # It had no more flushes to interrupt, and began with a store that a command before it has replaced.
+            break
+        assert status == 130, said
+        if contents(store) != before and f"\n{expected}" not in said:
+            break
+    else:
+        pytest.fail("not interrupted after the exchange")
+    assert (status, f"\n{expected}" in said) == (130, False)
+    status, said = run(*command)
+    assert (status, f"\n{expected}" in said, "already complete" in said) == (0, True, True), said
+    status, said = run(*command)
+    assert (status, f"{expected}" in said) == (0, False), said

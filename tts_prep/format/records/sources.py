@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,10 +20,26 @@ from tts_prep.format.files.atomic import replacing, writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import SOURCES, SOURCES_FORMAT, version_text
+from tts_prep.format.records.arrays import ArraySpec
 
 _MAX_BYTES: Final = 1 << 28
 _FOLDER: Final = "inode"
 _STEM: Final = Path(SOURCES).stem
+
+
+@dataclass(frozen=True)
+class IncompleteArray:
+    """An array of an old store that has no values for some rows of the new one.
+
+    Attributes:
+        rows: the number of rows without values.
+        is_kept: the array is in the new store, with NaN, empty texts or no values in these rows; otherwise it was left
+            out.
+    """
+
+    spec: ArraySpec
+    rows: int
+    is_kept: bool
 
 
 @dataclass(frozen=True)
@@ -32,12 +48,19 @@ class Sources:
 
     Attributes:
         shards: planned key of a shard → SHA-256 of the sizes and times of its recordings, and its key.
+        incomplete: the arrays of which an update has no values for some rows, until a command has said so: an update
+            can be killed after it has replaced the store.
         command: how the command line made the store, as JSON; empty if it did not, or made another copy of it: what
             came from elsewhere with a store is not trusted.
     """
 
     shards: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     command: Mapping[str, Any] = field(default_factory=dict)
+    incomplete: tuple[IncompleteArray, ...] = ()
+
+    def incomplete_of(self, arrays: Collection[str]) -> tuple[IncompleteArray, ...]:
+        """Return the incomplete arrays of a store that has these now: one that was left out can be added again."""
+        return tuple(array for array in self.incomplete if array.is_kept == (array.spec.name in arrays))
 
     def with_shards_of(self, other: Sources) -> Sources:
         """Return the same command with other shards."""
@@ -59,6 +82,11 @@ def write_sources(store: Path, sources: Sources, part: str = "") -> None:
         "command": {**sources.command, _FOLDER: _folder_number(store)} if sources.command else {},
         "shards": dict(sorted(sources.shards.items())),
     }
+    if sources.incomplete:
+        value["incomplete"] = {
+            array.spec.name: {"spec": array.spec.as_dict(), "rows": array.rows, "is_kept": array.is_kept}
+            for array in sources.incomplete
+        }
     text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
     path = store / _name(part)
     if not path.is_file() or path.read_bytes() != text.encode():
@@ -105,5 +133,13 @@ def _read(store: Path, name: str) -> Sources:
             shards = {key: Record(path, {"": item}).texts("") for key, item in record.mapping("shards").items()}
             pairs = {key: (item[0], item[1]) for key, item in shards.items() if len(item) == 2}
             command = dict(record.mapping("command"))
-            return Sources(pairs, command if command.pop(_FOLDER, None) == _folder_number(store) else {})
+            items = record.mapping("incomplete") if "incomplete" in record else {}
+            incomplete = tuple(_incomplete(path, name, Record(path, item)) for name, item in items.items())
+            is_here = command.pop(_FOLDER, None) == _folder_number(store)
+            return Sources(pairs, command if is_here else {}, incomplete)
     return Sources()
+
+
+def _incomplete(path: Path, name: str, item: Record) -> IncompleteArray:
+    spec = ArraySpec.from_dict(path, name, item.mapping("spec"))
+    return IncompleteArray(spec, item.integer("rows"), item.values.get("is_kept") is True)

@@ -11,7 +11,7 @@ import contextlib
 import filecmp
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -328,7 +328,9 @@ class StoreTransaction:
                 is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
                 if is_missing:
                     take_over_file(self.store, self.folder, entry.file)
-        write_sources(self.folder, read_sources(self.store))
+        sources = read_sources(self.store)
+        incomplete = sources.incomplete_of(manifest.array_files.keys())
+        write_sources(self.folder, replace(sources, incomplete=incomplete))
         write_provenance(self.folder, Provenance.parse(MANIFEST, manifest.provenance))
 
 

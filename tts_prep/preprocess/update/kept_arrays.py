@@ -28,6 +28,7 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import FRAME, PHONEME, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import get_feature, make_feature, recorded_feature
@@ -42,21 +43,6 @@ OF_PLAN: Final = "plan"
 
 OF_MODEL: Final = "model"
 """The setting of an array whose values are those of a model that was trained on the store."""
-
-
-@dataclass(frozen=True)
-class IncompleteArray:
-    """An array of an old store that has no values for some rows of the new one.
-
-    Attributes:
-        rows: the number of rows without values.
-        is_kept: the array is in the new store, with NaN, empty texts or no values in these rows; otherwise it was left
-            out.
-    """
-
-    spec: ArraySpec
-    rows: int
-    is_kept: bool
 
 
 @dataclass(frozen=True)
