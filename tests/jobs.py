@@ -105,6 +105,12 @@ def die_after_compiling(number: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def start_another_and_die(folder: Path, _: int) -> None:
+    """Start a process that has what a process inherits without Python's care, as a library in C can; then die."""
+    (folder / str(os.posix_spawn("/bin/sleep", ["sleep", "600"], {}))).touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 

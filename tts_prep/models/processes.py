@@ -179,6 +179,7 @@ class _Process:
     def _begin(self) -> None:
         try:
             self.worker = Worker(self._load)
+            self.worker.begin()
         except ConfigurationError as error:
             raise ConfigurationError(f"{self._model.where}: {error}") from error
         self._is_ended = False

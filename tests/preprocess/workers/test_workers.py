@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import multiprocessing.resource_tracker
+import multiprocessing.spawn
 import os
 import pickle
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +28,7 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.workers.backend import Backend
-from tts_prep.preprocess.workers.processes import _signals_blocked, worker_pool
+from tts_prep.preprocess.workers.processes import Worker, _signals_blocked, worker_pool
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 
 
@@ -252,6 +257,82 @@ def test_a_worker_that_dies_is_seen_although_a_process_that_it_forked_lives_on(t
     for forked in tmp_path.iterdir():
         os.kill(int(forked.name), signal.SIGKILL)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_worker_that_dies_is_seen_although_a_program_that_it_started_lives_on(tmp_path: Path) -> None:
+    try:
+        with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was kill"):
+            list(pool.run(partial(jobs.start_another_and_die, tmp_path), [1], "job {}".format))
+    finally:
+        started = [int(path.name) for path in tmp_path.iterdir()]
+        # It raises if one of them has ended.
+        for number in started:
+            os.kill(number, signal.SIGKILL)
+    assert len(started) == 2
+
+
+def test_a_worker_that_dies_before_it_has_read_a_large_function_is_an_error() -> None:
+    before = multiprocessing.spawn.get_executable()
+    multiprocessing.resource_tracker.ensure_running()
+    multiprocessing.set_executable(shutil.which("false") or "")
+    try:
+        with (
+            worker_pool(2, Backend(), partial(jobs.sleep, bytes(1 << 20))) as pool,  # type: ignore[arg-type]
+            pytest.raises(WorkerError, match=r"the last worker process ended \(exit status 1\)"),
+        ):
+            list(pool.run(abs, [-1, -2], str))
+    finally:
+        multiprocessing.set_executable(before)
+
+
+IGNORING_ENDS = """
+import signal
+from tts_prep.preprocess.workers.backend import Backend
+from tts_prep.preprocess.workers.processes import worker_pool
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+with worker_pool(2, Backend()) as pool:
+    print(sorted(pool.run(abs, [-1, -2, -3], str)))
+"""
+
+
+def test_a_program_that_ignores_the_ends_of_processes_ends_with_its_workers() -> None:
+    # A worker that it left would be waited for at its end, without end.
+    found = subprocess.run([sys.executable, "-c", IGNORING_ENDS], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "[1, 2, 3]\n", "")
+
+
+@pytest.mark.parametrize("call", ["start", "kill"])
+def test_an_interruption_while_a_process_starts_or_ends_leaves_no_process(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(multiprocessing.context.SpawnProcess, call)
+    called: list[int] = []
+
+    def interrupted(process: multiprocessing.context.SpawnProcess) -> None:
+        real(process)
+        called.append(process.pid or 0)
+        if len(called) == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, call, interrupted)
+    with pytest.raises(KeyboardInterrupt), worker_pool(2, Backend(), partial(jobs.sleep, 600)) as pool:
+        pool.start(2)
+    assert called
+    assert not multiprocessing.active_children()
+
+
+def test_a_process_whose_start_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = multiprocessing.context.SpawnProcess.start
+
+    def interrupted(process: multiprocessing.context.SpawnProcess) -> None:
+        start(process)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Worker(partial(jobs.sleep, 600))
+    assert not multiprocessing.active_children()
 
 
 def test_jobs_are_done_by_processes_that_could_not_get_ready() -> None:

@@ -85,9 +85,9 @@ class Worker:
     """
 
     def __init__(self, get_ready: Callable[[Note], object]) -> None:
-        pickled = _pickled(get_ready)
+        self._get_ready = _pickled(get_ready)
         try:
-            self._start(pickled)
+            self._start()
         except OSError as error:
             raise WorkerError(
                 f"no worker process can be started ({error.strerror}); give fewer --jobs, or allow more processes"
@@ -96,18 +96,29 @@ class Worker:
         self.ready_value: object = None
         self._compiling = ""
 
-    def _start(self, get_ready: bytes) -> None:
+    def _start(self) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        arguments = (theirs, get_ready, working_folder())
-        self._process = _SPAWN.Process(target=work, args=arguments, daemon=True)
+        self._process = _SPAWN.Process(target=work, args=(theirs, working_folder()), daemon=True)
         try:
             with environment(_ENVIRONMENT), _root_as_working_folder(), _signals_blocked():
                 self._process.start()
         except BaseException:
             self.connection.close()
+            if self._process.pid:  # interrupted after the start
+                self._process.kill()
+                self._process.join()
             raise
         finally:
             theirs.close()
+
+    def begin(self) -> None:
+        """Let the process call ``get_ready``; for a large one, wait until it has read it.
+
+        Python writes the arguments of a process to a pipe that this process can read itself, so that it would wait for
+        ever if the worker died before it had read arguments larger than the pipe. Here, `receive` raises then.
+        """
+        with contextlib.suppress(OSError):
+            self.connection.send_bytes(self._get_ready)
 
     def give(self, make: Callable[..., Any], job: object, called: Mapping[str, float] = MappingProxyType({})) -> None:
         """Send a job; ``make`` gets functions to call with a value by name, ``report`` and ``advance``.
@@ -169,8 +180,12 @@ class Worker:
         self._process.kill()
         self._process.join()
         status = self._process.exitcode
-        self._process.close()
-        return f"signal {-status}" if status and status < 0 else f"exit status {status}"
+        # Where SIGCHLD is ignored, which a program inherits, the system keeps no status.
+        with contextlib.suppress(ValueError):
+            self._process.close()
+        if status is None:
+            return "exit status unknown"
+        return f"signal {-status}" if status < 0 else f"exit status {status}"
 
 
 class WorkerPool(Generic[Job, Done]):
@@ -208,10 +223,17 @@ class WorkerPool(Generic[Job, Done]):
             return
         try:
             while self._jobs > 1 and len(self._workers) < min(n_jobs, self._jobs):
-                self._workers.append(Worker(self._get_ready))
+                self._add(self._get_ready)
         except WorkerError:
             if not self._workers:
                 raise
+
+    def _add(self, get_ready: Callable[[Note], object]) -> Worker:
+        """Start a process. An interruption comes after it is in the list, so that `stop` ends it."""
+        with _handlers_deferred():
+            self._workers.append(worker := Worker(get_ready))
+        worker.begin()
+        return worker
 
     def run(
         self,
@@ -311,8 +333,9 @@ class WorkerPool(Generic[Job, Done]):
 
     def _replace(self, worker: Worker, under_way: dict[Worker, Job]) -> Job | None:
         """Replace a worker that died, and return its job."""
-        self._workers.remove(worker)
-        how = worker.end()
+        with _handlers_deferred():
+            self._workers.remove(worker)
+            how = worker.end()
         if worker.is_ready:
             with contextlib.suppress(WorkerError):
                 self.start(len(self._workers) + 1)
@@ -336,7 +359,7 @@ class WorkerPool(Generic[Job, Done]):
         died = 0
         while True:
             step: int | None = None
-            worker = Worker(_nothing)
+            worker = self._add(_nothing)
             try:
                 worker.give(make, job, {"report": 0.0} if without else {})
                 while True:
@@ -361,12 +384,13 @@ class WorkerPool(Generic[Job, Done]):
                 else:
                     before = step
             finally:
-                worker.end()
+                self.stop()
 
     def stop(self) -> None:
-        """End all processes."""
-        while self._workers:
-            self._workers.pop().end()
+        """End all processes, also those after one whose end is interrupted."""
+        with _handlers_deferred():
+            while self._workers:
+                self._workers.pop().end()
 
 
 def _pickled(what: object) -> bytes:

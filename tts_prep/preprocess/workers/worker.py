@@ -29,18 +29,18 @@ DONE = "done"
 FAILED = "failed"
 
 
-def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None) -> None:
+def work(connection: Connection[Any, Any], folder: str | None) -> None:
     """Run jobs until the pipe is closed.
 
-    A job is a pickled (function, argument, seconds between calls by name of a function). Answers are pairs of a kind
-    and a value: any number of (``NOTE``, a text of ``get_ready``); once (``READY``, what ``get_ready`` returns) or
-    (``UNREADY``, why it cannot be loaded, or what it raised), after which jobs are run all the same; for each job any
-    number of (``STEP``, what ``report`` was called with) and (``ADVANCE``, what ``advance`` was called with), at most
-    every so many seconds, then (``DONE``, result) or (``FAILED``, (exception, its traceback as text)).
-    (``COMPILING``, name) precedes the compilation of a function, and (``COMPILING``, "") follows it.
+    The first message is a pickled function to call before the first job, with a function that takes notes. A job is a
+    pickled (function, argument, seconds between calls by name of a function). Answers are pairs of a kind and a value:
+    any number of (``NOTE``, a text of that function); once (``READY``, what it returns) or (``UNREADY``, why it cannot
+    be loaded, or what it raised), after which jobs are run all the same; for each job any number of (``STEP``, what
+    ``report`` was called with) and (``ADVANCE``, what ``advance`` was called with), at most every so many seconds, then
+    (``DONE``, result) or (``FAILED``, (exception, its traceback as text)). (``COMPILING``, name) precedes the
+    compilation of a function, and (``COMPILING``, "") follows it.
 
     Args:
-        get_ready: a pickled function to call before the first job, with a function that takes notes.
         folder: the working folder.
     """
     if folder is not None:
@@ -53,11 +53,12 @@ def work(connection: Connection[Any, Any], get_ready: bytes, folder: str | None)
         from tts_prep.compiler import report_compilation
 
         report_compilation(lambda name: connection.send((COMPILING, name)))
-    # The parent sees that this process has ended although a process that a job has forked goes on.
+    # The parent sees that this process has ended although a process that a job has forked or started goes on.
     os.register_at_fork(after_in_child=connection.close)
+    os.set_inheritable(connection.fileno(), False)
     process = os.getpid()
     try:
-        answer = _ready(connection, get_ready)
+        answer = _ready(connection, connection.recv_bytes())
         while True:
             if os.getpid() != process:
                 os._exit(1)  # a forked process that has come back from the job, which this one answers
