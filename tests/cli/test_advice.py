@@ -151,6 +151,19 @@ ROWS = [
         made(),
         {"--cache": "--cache DIR"},
     ),
+    Advice(
+        "has columns older than",
+        "add STORE --license cc0-1.0",
+        "tts-prep add STORE --columns FILE.csv --replace",
+        "run",
+        lambda world: (
+            world.make(),
+            world.text("FILE.csv", "id,wer\nS-0001,0.5\n"),
+            world.run("add", world.store, "--columns", world.root / "FILE.csv"),
+            world.text("FILE.csv", "id,wer\nS-0001,0.25\n"),
+        ),
+        status=0,
+    ),
     Advice("--quiet and --verbose exclude each other", f"{LJSPEECH} --quiet --verbose", "--quiet", "drop"),
     Advice(
         "the columns {', '.join(again)} already",

@@ -33,19 +33,23 @@ def record_command(store: Path, options: Mapping[str, Any], part: str = "", **co
     """
     from tts_prep.format.records.sources import read_sources
 
-    imports = _with_imports(read_sources(store, part).command.get("imports", []), options)
+    before = read_sources(store, part).command
+    imports, columns = _with_imports(before.get("imports", []), options), before.get("columns", [])
     made = {"folder": str(Path.cwd()), "options": {**options, **_OF_A_RUN}, **command}
     # What is incomplete has been said.
-    _write(store, {**_as_json(made), "imports": imports}, part, incomplete=())
+    _write(store, {**_as_json(made), "imports": imports, "columns": columns}, part, incomplete=())
 
 
-def record_imports(store: Path, options: Mapping[str, Any]) -> None:
-    """Keep beside a store what was imported into it."""
+def record_imports(store: Path, options: Mapping[str, Any], columns: Mapping[str, Path]) -> None:
+    """Keep beside a store what was imported into it; ``columns``: name → the table from which it was added."""
     from tts_prep.format.records.sources import read_sources
 
     command = read_sources(store).command
     if command:
-        _write(store, {**command, "imports": _with_imports(command.get("imports", []), options)}, "")
+        imports = _with_imports(command.get("imports", []), options)
+        tables = [[name, str(path.absolute()), file_sha256(path)] for name, path in columns.items()]
+        tables += [table for table in command.get("columns", []) if table[0] not in columns]
+        _write(store, {**command, "imports": imports, "columns": tables}, "")
 
 
 def forget_removed(store: Path) -> None:
@@ -145,10 +149,18 @@ def _said(store: Path) -> Iterator[None]:
 def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
     from tts_prep.cli.preparing import imported
     from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.add.add_columns import EXTERNAL, EXTERNAL_TEXTS
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.array_files import outdated_arrays
 
     manifest, imports = read_manifest(store), command.get("imports", [])
+    added = [manifest.specs[name] for name in (EXTERNAL, EXTERNAL_TEXTS) if name in manifest.array_files]
+    names = {name for spec in added for name in (*spec.index_columns, *spec.text_columns)}
+    for name, path, checksum in command.get("columns", []):
+        if name in names and Path(path).is_file() and file_sha256(Path(path)) != checksum:
+            return (
+                f"{store}: has columns older than {path}; 'tts-prep add {store} --columns {path} --replace' adds them"
+            )
     for of_command in imports:
         for name, checksum in (file for files in of_command["files"].values() for file in files.items()):
             if Path(name).is_file() and file_sha256(Path(name)) != checksum:

@@ -32,6 +32,7 @@ class Place:
         write_text(folder / "symbols.txt", "_\na\nb\n")
         write_text(folder / "corrections.csv", "id,text\nS-0001,ba\n")
         write_text(folder / "exclude.txt", "S-0003\n")
+        write_text(folder / "scores.csv", "id,path,note\nS-0000,0.5,a\n")
         write_text(folder / "settings.toml", "[audio]\nfmin = 50.0\n")
         self.arrays(1.0)
         (folder / "durations").mkdir()
@@ -175,9 +176,9 @@ def with_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     sys.modules.pop("mean_of_tests", None)
 
 
-@pytest.mark.parametrize("command", ["same", "update", "add", "repair", "export"])
-@pytest.mark.parametrize("name", ["mean_of_tests.py", "weights.txt"])
-def test_a_store_whose_model_has_other_code_or_weights_is_named(
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["mean_of_tests.py", "weights.txt", "scores.csv"])
+def test_a_store_whose_model_has_other_code_or_weights_or_whose_columns_have_another_table_is_named(
     name: str, command: str, with_model: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, store = with_model, with_model.store
@@ -187,7 +188,7 @@ def test_a_store_whose_model_has_other_code_or_weights_is_named(
     model = ("add", store, "--feature", "mean_of_tests:Mean:checkpoint=weights.txt")
     if not store.exists():
         assert run(capsys, *make)[0] == 0
-        status, out, err = run(capsys, *model)
+        status, out, err = run(capsys, *model, "--columns", "scores.csv")
         assert status == 0, err
         assert "older" not in out
     assert "mean" in {name.removesuffix("_numbers") for name in read_manifest(store).array_files}
@@ -204,11 +205,13 @@ def test_a_store_whose_model_has_other_code_or_weights_is_named(
                 "add": ("add", store, "--license", "cc0-1.0"),
                 "repair": ("verify", store, "--repair", place.corpus),
                 "export": ("export", store, place.folder / f"export-{name}", "--to", "kaldi"),
+                "finish": ("finish", store),
             }[command],
         )
     finally:
         write_text(path, before)
-    assert re.search(rf"{store}: older than \S*{name}, with which a model was called", out), (out, err)
+    named = rf"{store}: (has columns older than \S*{name};|older than \S*{name}, with which a model was called)"
+    assert re.search(named, out), (out, err)
 
 
 def test_a_model_whose_arrays_were_removed_is_not_compared(
@@ -227,3 +230,27 @@ def test_a_model_whose_arrays_were_removed_is_not_compared(
     finally:
         write_text(path, "1.0")
     assert (status, "older" in out, err) == (0, False, "")
+
+
+def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_not_once_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, store, table = Place(tmp_path), tmp_path / "store", tmp_path / "scores.csv"
+    again = ("add", store, "--columns", table, "--replace")
+    assert run(capsys, *place.command(store))[0] == 0
+    assert run(capsys, *again)[0] == 0
+    write_text(table, "id,path,note\nS-0000,0.25,b\n")
+    status, out, err = run(capsys, *place.command(store), "--update")
+    assert (status, err) == (0, "")
+    assert (
+        f"{store}: has columns older than {table}; 'tts-prep add {store} --columns {table} --replace' adds them" in out
+    )
+    status, out, err = run(capsys, *again)
+    assert (status, "older" in out, err) == (0, False, "")
+    write_text(table, "id,path,note\nS-0000,0.125,b\n")
+    status, out, err = run(capsys, "remove", store, "--columns", "path")
+    assert (status, err) == (0, "")
+    # The other column is of this table, too.
+    assert "older than" in run(capsys, "add", store, "--license", "cc0-1.0")[1]
+    assert run(capsys, "remove", store, "--columns", "note")[0] == 0
+    assert "older than" not in run(capsys, "add", store, "--license", "cc-by-4.0")[1]

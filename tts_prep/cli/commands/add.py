@@ -145,12 +145,11 @@ def add(
         raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:
         _add_provenance(store, licence or "", origin or "")
-    for table in of.tables:
-        _add_columns(store, table, how.replace)
+    columns = {name: table for table in of.tables for name in _add_columns(store, table, how.replace)}
     for addition in asked:
         if addition.add:
             addition.add(store, options)
-    record_imports(store, options)
+    record_imports(store, options, columns)
     say_if_outdated(store)
 
 
@@ -163,7 +162,7 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
         say(one_line(f"{store}: {key}: {text}"))
 
 
-def _add_columns(store: Path, file: Path, replace: bool) -> None:
+def _add_columns(store: Path, file: Path, replace: bool) -> tuple[str, ...]:
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.add.add_columns import add_columns
 
@@ -182,6 +181,7 @@ def _add_columns(store: Path, file: Path, replace: bool) -> None:
         corrected = [name for name in ("text", "speaker") if name in added.own]
         how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""
         say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
+    return tuple(added.names)
 
 
 def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
