@@ -3,17 +3,25 @@
 The corpus is made from the recordings of another one in LJ Speech's layout: excerpts of three seconds, each different.
 
     python benchmarks/update.py LJSpeech-1.1 --rows 1000
+
+With --unchanged, no edits are made: medians of rounds, in each of which the recordings of the corpus itself are updated
+without a change, their contents are read for keys as a build reads them, and the store is made.
+
+    python benchmarks/update.py LJSpeech-1.1 --unchanged 5
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +29,10 @@ from pathlib import Path
 import numpy as np
 import soundfile
 from corpus import read_rows
+
+from tts_prep.preprocess import read_corpus
+from tts_prep.preprocess.plan.contents import content_of
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 SECONDS = 3.0
 KINDS = {
@@ -109,12 +121,46 @@ def bytes_written(store: Path, before: set[int]) -> int:
     return sum(file.st_size for file in files if file.st_ino not in before)
 
 
+def unchanged(corpus: Path, rounds: int) -> dict[str, float]:
+    """Return medians of processor seconds: an update of unchanged rows, keys of recordings, and a build."""
+    items, root = read_corpus("ljspeech", corpus)
+    rows = [row for row in items if isinstance(row, SourceUtterance)]
+    found: dict[str, list[float]] = {name: [] for name in ("update", "update_wall", "keys", "build")}
+    with tempfile.TemporaryDirectory() as name:
+        stores = [Path(name) / f"{number}" for number in range(rounds + 1)]
+        make = ("ljspeech", corpus)
+        # The first one compiles, and has the files of the corpus read.
+        command(*make, stores[0], "--jobs", 1)
+        for store in stores[1:]:
+            begun = time.perf_counter()
+            found["update"].append(processor_seconds(lambda: command(*make, stores[0], "--update", "--jobs", 1)))
+            found["update_wall"].append(time.perf_counter() - begun)
+            before = sum(os.times()[:2])
+            for row in rows:
+                content_of(root, row, 22_050)
+            found["keys"].append(sum(os.times()[:2]) - before)
+            found["build"].append(processor_seconds(lambda store=store: command(*make, store, "--jobs", 1)))  # type: ignore[misc]
+            shutil.rmtree(store)
+    medians = {name: round(statistics.median(seconds), 3) for name, seconds in found.items()}
+    keys = medians["keys"]
+    return {
+        "rows": len(rows),
+        **medians,
+        "keys_per_recording_ms": round(1000 * keys / len(rows), 4),
+        "build_with_keys_over_without": round(medians["build"] / (medians["build"] - keys), 4),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=[*KINDS])
+    parser.add_argument("--unchanged", type=int, metavar="ROUNDS", help="the cost of no edit, and of keys, instead")
     arguments = parser.parse_args()
+    if arguments.unchanged:
+        print(json.dumps(unchanged(arguments.corpus, arguments.unchanged)))
+        return
     sources = [row.path for row in read_rows(arguments.corpus)]
     rows = [
         Utterance(f"M{number:05d}", f"Text number {number}.", "one", number, number * 0.013)
