@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from functools import cache
 
 import h5py
 
@@ -55,17 +56,21 @@ def fused_multiply_add() -> str:
     return "yes" if llvmlite.binding.get_host_cpu_features().get("fma") else "no"
 
 
-def software_versions() -> dict[str, str]:
-    """Return the versions of this package and of the libraries that compute audio and write files, by name."""
+@cache
+def _versions_of_packages() -> Mapping[str, str]:
     from importlib.metadata import version
 
+    return {name: version(name) for name in _PACKAGES}
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of this package and of the libraries that compute audio and write files, by name."""
     import soundfile
 
-    versions = {name: version(name) for name in _PACKAGES}
     return {
         "tts-prep": __version__,
         FUSED_MULTIPLY_ADD: fused_multiply_add(),
-        **versions,
+        **_versions_of_packages(),
         "libsndfile": soundfile.__libsndfile_version__,
         "hdf5": h5py.version.hdf5_version,
     }
