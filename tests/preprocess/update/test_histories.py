@@ -283,7 +283,10 @@ class Histories(RuleBasedStateMachine):
 
     def is_current(self, made: Inputs) -> bool:
         """Return whether a store of these inputs has the rows and recordings of now, whatever its arrays are."""
-        now = replace(self.inputs, arrays=frozenset(), corrected=made.corrected, excluded=made.excluded)
+        ids = {row.id for row in self.inputs.rows}
+        # A list that names no row of the corpus any more is refused.
+        corrected = tuple(pair for pair in made.corrected if pair[0] in ids)
+        now = replace(self.inputs, arrays=frozenset(), corrected=corrected, excluded=made.excluded)
         return fresh(replace(made, arrays=frozenset())) == fresh(now)
 
     def expect_fresh(self, said: str) -> None:

@@ -254,3 +254,20 @@ def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_n
     assert "older than" in run(capsys, "add", store, "--license", "cc0-1.0")[1]
     assert run(capsys, "remove", store, "--columns", "note")[0] == 0
     assert "older than" not in run(capsys, "add", store, "--license", "cc-by-4.0")[1]
+
+
+def test_a_text_that_becomes_its_correction_is_named_as_the_record_of_corrections_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = Place(tmp_path)
+    make = place.command(place.store)
+    assert run(capsys, *make)[0] == 0
+    # S-0001 is corrected to ba, which it has now without.
+    texts = zip(IDS, ("ab", "ba", "ab", "ab"), strict=True)
+    write_text(place.corpus / "metadata.csv", "".join(f"{uid}|{text}|{text}\n" for uid, text in texts))
+    status, _, err = run(capsys, *make)
+    assert (status, err.count("\n")) == (1, 1)
+    assert re.search(f"{place.store}.*other corrections", err)
+    assert run(capsys, *make, "--update")[0] == 0
+    assert run(capsys, *place.command(tmp_path / "fresh"))[0] == 0
+    assert contents(place.store) == contents(tmp_path / "fresh")

@@ -214,6 +214,8 @@ class StoreTransaction:
         if manifest and is_same and self._has_rows_of(manifest, planned):
             if self.change is Change.PART:
                 raise StoreError(f"{self.store}: already complete; there is no part to make")
+            # A text that is corrected may have become another one, or the one that the correction has.
+            check_corrections(self.store, planned.corrections)
             if not is_said:
                 raise StoreError(
                     f"{self.store}: complete, with another licence or origin; 'tts-prep add {self.store} --license … "
