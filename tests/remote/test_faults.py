@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
@@ -393,3 +395,46 @@ def test_a_checksum_in_another_form_is_never_taken_for_right(
         cached = CachedStore(f"{web.url}/voice", cache, patience=QUICK)
         cached.fetch(read_manifest(cached.folder).shards[0])
     assert not list(cache.rglob("*.h5"))
+
+
+def test_a_server_that_is_away_is_waited_for_and_that_is_logged_once(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(folder, first(8, unavailable)) as web:
+        patience = Patience(attempts=2, wait=0.001, longest=0.002)
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=patience, outage=100)
+        entry = read_manifest(cached.folder).shards[0]
+        cached.fetch(entry)
+        assert web.requests["voice/shards/00000.h5"] == 9
+    begins, ends = [record.getMessage() for record in caplog.records if record.name == "tts_prep.remote"]
+    assert re.fullmatch(rf"{web.url}/voice: no answer \(503.*\); waiting up to 100 s for it", begins)
+    assert re.fullmatch(rf"{web.url}/voice: answers again after \d+ s", ends)
+
+
+def test_what_a_server_sends_wrong_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, first(99, another)) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK, outage=100)
+        with pytest.raises(StoreError, match="SHA-256"):
+            cached.fetch(read_manifest(cached.folder).shards[0])
+        assert web.requests["voice/shards/00000.h5"] == 3
+
+
+def test_an_outage_has_an_end(folder: Path, tmp_path: Path) -> None:
+    with serving(folder, first(10**9, unavailable)) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=replace(QUICK, longest=0.01), outage=0.2)
+        with pytest.raises(StoreError, match=r"cannot be read in \d+ attempts \(503"):
+            cached.fetch(read_manifest(cached.folder).shards[0])
+        assert web.requests["voice/shards/00000.h5"] > 3
+
+
+@pytest.mark.parametrize(("said", "least"), [("1", 1.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("-5", 0.0)])
+def test_an_answer_says_when_to_ask_again(said: str, least: float, folder: Path, tmp_path: Path) -> None:
+    def busy(answer: Answer) -> None:
+        unavailable(answer)
+        answer.headers["Retry-After"] = said
+
+    with serving(folder, first(1, busy)) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        began = time.monotonic()
+        cached.fetch(read_manifest(cached.folder).shards[0])
+        assert time.monotonic() - began >= least

@@ -28,6 +28,8 @@ class Patience:
             made.
         least: bytes.
         silence: seconds without a byte after which an attempt is given up.
+        outage: seconds since the first failure in which a file is tried further, while the server sends no byte of it.
+        longest: seconds of the longest wait.
     """
 
     attempts: int = 5
@@ -35,6 +37,8 @@ class Patience:
     stall: float = 60.0
     least: int = 1 << 16
     silence: float = 30.0
+    outage: float = 0.0
+    longest: float = 15.0
 
 
 class Stopped(Exception):  # noqa: N818 - not an error

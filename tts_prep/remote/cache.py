@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import math
 import os
 import warnings
 from collections import Counter, deque
@@ -28,7 +29,7 @@ from tts_prep.errors import (
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
-from tts_prep.format.layout import MANIFEST
+from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST, PLAN, PROVENANCE
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.arriving import Patience, Stopped
 from tts_prep.remote.placing import is_at, placing
@@ -39,6 +40,9 @@ _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
 _DRAWN = 12
 """Batches whose files are kept after they were yielded: `DataLoader` draws eight, and two, before it makes them."""
+
+_NOT_LOADED: Final = frozenset({FAILURES, PLAN, CORRECTIONS, PROVENANCE})
+"""Files that no epoch reads."""
 
 _TRIES = 20
 _HURRY: Final = Patience(attempts=2, wait=0.25, stall=5, silence=5)
@@ -59,6 +63,7 @@ class CachedStore:
         patience: when a transfer is given up.
         offline: True opens a complete copy without asking the server, and False asks it with all patience; None asks
             it, and opens a complete copy if it cannot be reached.
+        outage: seconds that a download waits for a server that is away; None is that of ``patience``.
 
     Attributes:
         folder: the folder of the copy.
@@ -74,13 +79,16 @@ class CachedStore:
         size: int | None = None,
         patience: Patience = Patience(),
         offline: bool | None = None,
+        outage: float | None = None,
     ) -> None:
         if size is not None and size < 1:
             raise ConfigurationError(f"cache_size: expected a number of bytes >= 1, found {size}")
         self._url = url
         self._cache = Path(cache).absolute()
         self._size = size
-        self._patience = patience
+        if outage is not None and not 0 <= outage < math.inf:
+            raise ConfigurationError(f"outage: expected a number of seconds >= 0, found {outage}")
+        self._patience = patience if outage is None else replace(patience, outage=outage)
         self._connect()
         is_read_only = False
         try:
@@ -173,11 +181,12 @@ class CachedStore:
 
     def _manifest(self, patience: Patience | None = None) -> tuple[bytes, str]:
         """Return the manifest on the server and its version."""
-        data = self._server.manifest(patience)
+        # Opening is not waited for: what stands in its way is said soon.
+        data = self._server.manifest(replace(patience or self._patience, outage=0.0))
         return data, hashlib.sha256(data).hexdigest()[:32]
 
     def _complete_version(self) -> str | None:
-        """Return the version that was opened last, if all of its files are in the cache."""
+        """Return the version that was opened last, if the cache has all of its files that a loader reads."""
         try:
             version = (self._versions / CURRENT).read_text(encoding="ascii")
             if len(version) != 32 or not version.isalnum():
@@ -186,7 +195,8 @@ class CachedStore:
             files = read_manifest(folder).files
         except (OSError, ValueError, StoreError):
             return None
-        return version if all(_has(folder / entry.file, entry.size) for entry in files) else None
+        read = (entry for entry in files if entry.file not in _NOT_LOADED)
+        return version if all(_has(folder / entry.file, entry.size) for entry in read) else None
 
     def _place(self, path: Path, data: bytes) -> None:
         """Write a small file, unless it has these bytes."""
@@ -215,7 +225,7 @@ class CachedStore:
         except OSError as error:
             where = error.filename or path.parent
             raise WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
-        return placing(path, partial, is_made, self._patience.stall * 2 if wait else None)
+        return placing(path, partial, is_made, self._patience.stall * 2 + self._patience.outage if wait else None)
 
     def ensure_open(self) -> None:
         """Download the manifest again if it is no longer in the cache, which somebody may have emptied.

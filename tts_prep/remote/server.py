@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import random
 import re
 import time
@@ -46,6 +47,7 @@ _CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
 _RANGE_WAIT = 0.1
 """Seconds before the second request for a range; each later wait is twice as long."""
+_LOG: Final = logging.getLogger("tts_prep.remote")
 _JITTER = random.SystemRandom()
 """Not Python's shared generator, whose state belongs to the program."""
 
@@ -242,19 +244,31 @@ class Server:
         return {"trust_env": True, **configured.get(self.scheme, {}).get("client_kwargs", {}), "timeout": limit}
 
     def _retried(self, name: str, attempt: Callable[[Arrival], T], stop: Event, patience: Patience) -> T:
-        arrival = Arrival()
-        for number in range(1, patience.attempts + 1):
+        arrival, began, number, is_away = Arrival(), time.monotonic(), 0, False
+        while True:
+            number, last = number + 1, arrival.last
             try:
-                return attempt(arrival)
+                found = attempt(arrival)
             except (WriteError, MissingPackageError, Stopped):
                 raise
             except Exception as error:  # every library below fsspec has its own
-                if number == patience.attempts or _is_final(error) or arrival.silence() > patience.stall:
+                away = time.monotonic() - began
+                has_failed = number >= patience.attempts or arrival.silence() > patience.stall
+                has_sent = arrival.last != last or isinstance(error, _ContentError | StoreError)
+                if _is_final(error) or (has_failed and (has_sent or away >= patience.outage)):
                     raise self._error(name, error, number) from error
-            wait = patience.wait * 2 ** (number - 1) * (0.5 + _JITTER.random())
+                wait = min(patience.wait * 2 ** min(number - 1, 30), patience.longest) * (0.5 + _JITTER.random())
+                wait = max(wait, _retry_after(error, patience.longest * 4))
+                if has_failed and not is_away:
+                    is_away = True
+                    what = self._without_secret(" ".join(str(error).split())) or type(error).__name__
+                    _LOG.warning("%s: no answer (%s); waiting up to %.0f s for it", self.shown, what, patience.outage)
+            else:
+                if is_away:
+                    _LOG.warning("%s: answers again after %.0f s", self.shown, time.monotonic() - began)
+                return found
             if stop.wait(wait):
                 raise Stopped
-        raise AssertionError("unreachable")
 
     def _error(self, name: str, error: Exception, attempts: int) -> TtsPrepError:
         where = f"{self.shown}/{name}"
@@ -367,6 +381,13 @@ def has_answered(error: BaseException) -> bool:
             return True
         found = found.__cause__
     return False
+
+
+def _retry_after(error: Exception, most: float) -> float:
+    """Return the seconds that an answer asks to wait for, if it does so in seconds."""
+    headers = getattr(error, "headers", None) or {}
+    text = str(headers.get("Retry-After", "")) if isinstance(headers, Mapping) else ""
+    return min(float(text), most) if text.isascii() and text.isdigit() and len(text) < 9 else 0.0
 
 
 def _is_final(error: Exception) -> bool:

@@ -77,6 +77,7 @@ class Store:
         cache: with a URL, the folder for copies of the files that are used.
         cache_size: the maximum size of that folder in bytes.
         offline: whether the server is asked; see ``docs/remote.md``.
+        outage: seconds that a download waits for a server that is away.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
@@ -91,8 +92,9 @@ class Store:
         cache: str | os.PathLike[str] | None = None,
         cache_size: int | None = None,
         offline: bool | None = None,
+        outage: float = 300,
     ) -> None:
-        self._cached = _cached_store(path, cache, cache_size, offline)
+        self._cached = _cached_store(path, cache, cache_size, offline, outage)
         # Absolute, because the program may change its working directory before a file is mapped.
         self.path = self._cached.folder if self._cached else Path(path).absolute()
         self._checksum = ""
@@ -400,6 +402,7 @@ def _cached_store(
     cache: str | os.PathLike[str] | None,
     cache_size: int | None,
     offline: bool | None,
+    outage: float,
 ) -> _CachedStore | None:
     """Return the cache of a store behind a URL; None for a folder."""
     if not is_url(path):
@@ -411,7 +414,8 @@ def _cached_store(
             "a store behind a URL needs a folder for copies of its files: UtteranceDataset(url, cache='FOLDER')"
         )
     url = os.fspath(path)
-    found: _CachedStore = doors.need("schemes", url.partition(":")[0])(url, cache, cache_size, offline=offline)
+    open_url = doors.need("schemes", url.partition(":")[0])
+    found: _CachedStore = open_url(url, cache, cache_size, offline=offline, outage=outage)
     return found
 
 

@@ -86,6 +86,7 @@ class UtteranceDataset(FixedColumns):
             limit.
         offline: with a URL, True opens a complete copy without asking the server, and False asks it with all patience.
             None asks it, and opens a complete copy with an `OfflineWarning` if it cannot be reached.
+        outage: with a URL, the seconds that a download waits for a server that does not answer or is overloaded.
 
     Raises:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
@@ -101,8 +102,10 @@ class UtteranceDataset(FixedColumns):
         cache: str | os.PathLike[str] | None = None,
         cache_size: int | None = None,
         offline: bool | None = None,
+        outage: float = 300,
     ) -> None:
-        self._initialize(Store(path, verify=verify, cache=cache, cache_size=cache_size, offline=offline))
+        store = Store(path, verify=verify, cache=cache, cache_size=cache_size, offline=offline, outage=outage)
+        self._initialize(store)
 
     def _initialize(
         self,
