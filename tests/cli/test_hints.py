@@ -48,7 +48,8 @@ def test_no_other_name_is_that_of_an_option_or_of_two() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("layout", "hint"), [("hf", "is 'parquet'"), ("wds", "is 'webdataset'"), ("JSONL", "is 'nemo'")]
+    ("layout", "hint"),
+    [("hf", "is 'parquet'"), ("wds", "is 'webdataset'"), ("JSON", "is 'nemo'"), ("Qwen", "is 'jsonl'")],
 )
 def test_a_layout_by_another_name_gets_its_name_here(
     capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path, layout: str, hint: str

@@ -53,5 +53,5 @@ LAYOUT: Final = Layout(
     "NeMo's datasets",
     needs="waveforms",
     system="NeMo",
-    other_names=("json", "jsonl", "manifest"),
+    other_names=("json", "manifest"),
 )
