@@ -239,6 +239,25 @@ def test_vits_gives_text_with_blanks_spectrogram_and_waveform_longest_first(stor
     assert vits.slice_segments(x, torch.tensor([3, 0]), 2).tolist() == [[[3, 4]], [[12, 13]]]
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("sizes", [(1024, 256, 1024), (512, 160, 400)])
+def test_spectrograms_of_vits_are_those_of_torch_with_a_compiler_and_without(monkeypatch, sizes, compiled):
+    if not compiled:
+        monkeypatch.setattr(vits, "_kernel", lambda *sizes: None)
+    n_fft, hop_length, win_length = sizes
+    side = (n_fft - hop_length) // 2
+    window = torch.hann_window(win_length, dtype=torch.float64)
+    # Less than a frame with its padding, and more frames than are transformed at once.
+    for n_samples in (side + 1, 30_000):
+        audio = np.random.default_rng(0).uniform(-0.9, 0.9, n_samples).astype(np.float32)
+        audio[n_samples // 2 :] *= 1e-4
+        padded = torch.nn.functional.pad(torch.from_numpy(audio).double()[None], (side, side), mode="reflect")[0]
+        stft = torch.stft(padded, n_fft, hop_length, win_length, window, center=False, return_complex=True)
+        found = vits.linear_spectrogram(audio, *sizes)
+        assert (found.dtype, found.shape) == (np.float32, tuple(stft.shape))
+        np.testing.assert_allclose(found, (stft.abs() ** 2 + 1e-6).sqrt(), rtol=2e-6)
+
+
 def test_vits_says_which_line_is_wrong_and_why_no_line_is_left(store, tmp_path):
     path = tmp_path / "list"
     path.write_text(f"{store / 'LJ000-é.wav'}|abc\n\nno text\n", encoding="utf-8")
