@@ -18,6 +18,7 @@ from plugins import install
 import tts_prep
 from tts_prep import doors
 from tts_prep.cli.main import cli
+from tts_prep.compiler import one_process_at_a_time
 
 PACKAGE = Path(tts_prep.__file__).parent
 ROOT = PACKAGE.parent
@@ -158,12 +159,15 @@ sys.meta_path[:] = [one for one in sys.meta_path if not getattr(one, "__module__
 
 
 def without(folder: Path, *rooms: str) -> Path:
-    """Copy the project without some rooms and the tests of these rooms."""
-    ignored = shutil.ignore_patterns("*.nb?", "__pycache__", ".*", "build", "dist", "*.egg-info", "demo")
-    shutil.copytree(ROOT, folder, ignore=ignored)
-    if (ROOT / "tts_prep" / "demo").is_dir() and "demo" not in rooms:
-        for name in ("tts_prep", "tests"):
-            shutil.copytree(ROOT / name / "demo", folder / name / "demo", ignore=ignored)
+    """Copy the project without some rooms and the tests of these rooms, with what is compiled of the others."""
+    # A file that another process is writing has one more suffix.
+    unfinished = ("*.tmp.*", "*.pyc.*")
+    ignored = shutil.ignore_patterns(*unfinished, ".*", "build", "dist", "*.egg-info", "demo")
+    with one_process_at_a_time():
+        shutil.copytree(ROOT, folder, ignore=ignored)
+        if (ROOT / "tts_prep" / "demo").is_dir() and "demo" not in rooms:
+            for name in ("tts_prep", "tests"):
+                shutil.copytree(ROOT / name / "demo", folder / name / "demo", ignore=ignored)
     for room in rooms:
         shutil.rmtree(folder / "tts_prep" / room, ignore_errors=True)
         shutil.rmtree(folder / "tests" / room, ignore_errors=True)
