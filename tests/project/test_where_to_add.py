@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from stores import make_rows, write_store
 
+from tts_prep.compiler import one_process_at_a_time
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -409,8 +411,10 @@ json.dump(failed, open("failed.json", "w"))
 def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return what was raised by each addition that failed, all of them in one copy of the package and one process."""
     folder = tmp_path_factory.mktemp("scratch")
-    shutil.copytree(ROOT / "tts_prep", folder / "tts_prep", ignore=shutil.ignore_patterns("*.nb?"))
-    # Without waveforms, whose measures would be compiled for the copy.
+    # With what is compiled, but for the files that another process is writing, which have one more suffix.
+    with one_process_at_a_time():
+        ignored = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
+        shutil.copytree(ROOT / "tts_prep", folder / "tts_prep", ignore=ignored)
     write_store(folder / "store", make_rows([5, 6]))
     codes = {name: add(folder / "tts_prep") for name, add in ADDITIONS.items()}
     done = subprocess.run(
