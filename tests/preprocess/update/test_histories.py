@@ -466,3 +466,16 @@ def test_what_an_interrupted_update_left_out_is_said_by_the_next_command_once(tm
     assert (status, f"\n{expected}" in said, "already complete" in said) == (0, True, True), said
     status, said = run(*command)
     assert (status, f"{expected}" in said) == (0, False), said
+
+
+def test_values_of_files_that_move_to_other_shards_have_the_bytes_of_a_fresh_build(tmp_path: Path) -> None:
+    corpus, store = Corpus(tmp_path / "corpus"), tmp_path / "store"
+    rows = tuple(Row(f"S-{n:02d}", f"Row {'abcde'[n]}", n) for n in range(5))
+    inputs = Inputs(rows, arrays=frozenset(FEATURES))
+    corpus.write(inputs)
+    assert run(*corpus.command(store, inputs))[0] == 0
+    inputs = replace(inputs, rows=(*rows[1:], rows[0]))
+    corpus.write(inputs)
+    status, said = run(*corpus.command(store, replace(inputs, arrays=frozenset())), "--update")
+    assert (status, "older than" in said) == (0, False), said
+    assert contents(store) == fresh(inputs)

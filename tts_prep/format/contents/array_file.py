@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class ArrayHeader:
         rows: the number of utterances.
         statistics: statistics of the counted rows by speaker; see `ArrayStatistics`.
         remarks: remarks, as in the header of a shard.
+        sources: further inputs of each utterance, such as the checksum of a file, which are in the key; empty if none
+            has any. They stay with values that another shard takes over.
     """
 
     spec: ArraySpec
@@ -49,18 +51,19 @@ class ArrayHeader:
     statistics: Mapping[str, Mapping[str, Any]]
     remarks: Mapping[str, Any] = field(default_factory=dict)
     version: str = version_text()
+    sources: Sequence[str | None] = ()
 
 
-def array_key(spec: ArraySpec, shard: str, source: object = None) -> str:
+def array_key(spec: ArraySpec, shard: str, sources: Sequence[str | None] = ()) -> str:
     """Return the key of an array file: SHA-256 of everything that determines its contents.
 
     A file with the expected key is up to date.
 
     Args:
         shard: the key of the shard.
-        source: further inputs of this shard's rows, as JSON, such as sizes of alignment files.
+        sources: see `ArrayHeader`.
     """
-    return json_sha256([spec.name, spec.as_dict(), shard, source])
+    return json_sha256([spec.name, spec.as_dict(), shard, [*sources] or None])
 
 
 def checked_values(spec: ArraySpec, values: Array, length: int | None = None, seconds: float | None = None) -> Array:
@@ -142,6 +145,7 @@ def header_text(header: ArrayHeader) -> str:
             "rows": header.rows,
             "statistics": header.statistics,
             "remarks": header.remarks,
+            **({"sources": [*header.sources]} if header.sources else {}),
         }
     )
 
@@ -170,14 +174,18 @@ def read_array_header(path: Path, locations: Locations) -> ArrayHeader:
         of_speaker.numbers("m2", n, 0, 1e250)
     remarks = record.mapping("remarks")
     check_remarks(where, remarks)
+    rows, sources = record.integer("rows", 0, 1 << 40), record.items("sources") if "sources" in record else []
+    if sources and (len(sources) != rows or not all(item is None or isinstance(item, str) for item in sources)):
+        raise record.fault("sources", f"a list of {rows:,} texts or nulls")
     return ArrayHeader(
         spec=spec,
         shard=record.text("shard"),
         key=record.text("key"),
-        rows=record.integer("rows", 0, 1 << 40),
+        rows=rows,
         statistics=statistics,
         remarks=remarks,
         version=record.text("version"),
+        sources=sources,
     )
 
 

@@ -62,6 +62,7 @@ def write_array_file(
     *,
     counted: Sequence[npt.NDArray[np.bool_]] | None = None,
     remarks: Mapping[str, Any] | None = None,
+    sources: Sequence[str | None] = (),
 ) -> FileEntry:
     """Write ``arrays/NAME/NNNNN.h5`` atomically, and return its manifest entry.
 
@@ -74,13 +75,14 @@ def write_array_file(
         counted: for each utterance, a mask [length] of the rows to include in the statistics; None includes all.
             Columns of the index have no statistics: values can be missing.
         remarks: remarks, in the form of `tts_prep.format.records.remarks.Remarks.as_dict`.
+        sources: the sources in the key; see `tts_prep.format.contents.array_file.ArrayHeader`.
 
     Raises:
         FeatureError: values do not match the specification; the message starts with the utterance's position.
         WriteError: the file cannot be written.
     """
     checked, statistics = _checked(spec.checked(), rows, values, counted)
-    header = ArrayHeader(spec, rows.key, key, len(checked), statistics, remarks or {})
+    header = ArrayHeader(spec, rows.key, key, len(checked), statistics, remarks or {}, sources=sources)
     name = array_file_name(spec.name, rows.number)
     path = store / name
     with writing(path):

@@ -114,8 +114,8 @@ class Feature(Protocol):
     def specs(self) -> tuple[ArraySpec, ...]:
         """The specifications of the arrays, with settings and versions of libraries."""
 
-    def source(self, utterance_id: str, speaker: str) -> object:
-        """Return the inputs of an utterance other than its recording, as JSON, such as a checksum; or None."""
+    def source(self, utterance_id: str, speaker: str) -> str | None:
+        """Return what stands for the inputs of an utterance other than its recording, such as a checksum; or None."""
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         """Return the arrays of one utterance.

@@ -73,17 +73,18 @@ def write_array_files(
     for uid, of_utterance in zip(rows.ids, values, strict=True):
         for kind, what in of_utterance.remarks:
             remarks.add(kind, what, uid)
-    entries = {}
+    entries, sources = {}, _sources(rows, feature)
     for spec in feature.specs:
         counted = [of_utterance.counted.get(spec.name) for of_utterance in values]
         entries[spec.name] = write_array_file(
             store,
             spec,
             rows,
-            _key(rows, feature, spec),
+            array_key(spec, rows.key, sources),
             [of_utterance.arrays[spec.name] for of_utterance in values],
             counted=None if any(mask is None for mask in counted) else [mask for mask in counted if mask is not None],
             remarks=remarks.as_dict() if spec.name == feature.specs[0].name else None,
+            sources=sources,
         )
     return entries
 
@@ -193,7 +194,8 @@ def outdated_arrays(store: Path, manifest: Manifest, features: Sequence[Feature]
             for spec in feature.specs:
                 path = stored_file(store, array_file_name(spec.name, number))
                 header = read_array_header(path, read_locations(path))
-                if header.key != _key_of_sources(spec, header.shard, of_shard):
+                known = of_shard if any(source is not None for source in of_shard) else ()
+                if header.key != array_key(spec, header.shard, known):
                     found.add(spec.name)
     return found
 
@@ -228,9 +230,10 @@ def _text(value: Any) -> str:
 
 
 def _key(rows: ShardRows, feature: Feature, spec: ArraySpec) -> str:
+    return array_key(spec, rows.key, _sources(rows, feature))
+
+
+def _sources(rows: ShardRows, feature: Feature) -> Sequence[str | None]:
+    """Return the sources of the utterances of a shard; empty if none has any."""
     sources = [feature.source(uid, speaker) for uid, speaker in zip(rows.ids, rows.speakers, strict=True)]
-    return _key_of_sources(spec, rows.key, sources)
-
-
-def _key_of_sources(spec: ArraySpec, shard: str, sources: Sequence[object]) -> str:
-    return array_key(spec, shard, sources if any(source is not None for source in sources) else None)
+    return sources if any(source is not None for source in sources) else ()

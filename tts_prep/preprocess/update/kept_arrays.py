@@ -20,7 +20,7 @@ import numpy as np
 from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.array_file import array_key
+from tts_prep.format.contents.array_file import array_key, read_array_header
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
@@ -182,6 +182,7 @@ class _KeptArray:
         self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
         self._entries = manifest.array_files[spec.name]
         self._values: dict[int, Sequence[Array] | None] = {}
+        self._known: dict[int, Sequence[str | None]] = {}
 
     def count_missing(self, shard: StoredShard) -> int:
         """Return the number of rows of a new shard without values."""
@@ -235,7 +236,18 @@ class _KeptArray:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
         values = [row for row in found if row is not None]
         rows = ShardRowsByValue.read(self._folder, shard.number).stored.rows
-        return write_array_file(self._folder, spec, rows, array_key(spec, rows.key), values)
+        places = [place for place in self._rows.places(shard.number) if place]
+        sources = [self._sources(place.shard)[place.position] for place in places]
+        sources = sources if any(source is not None for source in sources) else []
+        return write_array_file(self._folder, spec, rows, array_key(spec, rows.key, sources), values, sources=sources)
+
+    def _sources(self, number: int) -> Sequence[str | None]:
+        """Return the sources of the utterances of an old shard, which their values stay with."""
+        if number not in self._known:
+            path = self._source / self._entries[number].file
+            header = read_array_header(path, read_locations(path))
+            self._known[number] = header.sources or [None] * header.rows
+        return self._known[number]
 
     def _columns(self, spec: ArraySpec, found: Sequence[Array | None]) -> list[Array]:
         """Return the rows of an array of columns, with missing values where nothing was found."""
