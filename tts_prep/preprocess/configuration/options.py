@@ -156,6 +156,15 @@ _TEXT = (
         choices=("attached", "separate"),
         group=TEXTS,
     ),
+    Option(
+        "lexicon",
+        "Pronunciations of words, a line each: the word, its phones as the frontend writes them and, after a tab, its "
+        "language. CMUdict's and MFA's files are taken, up to 5,000 words.",
+        Path,
+        metavar="FILE",
+        group=TEXTS,
+        other_names=("dictionary", "pronunciations", "custom-words"),
+    ),
     Option("ood_texts", "Out-of-domain texts to phonemize, one per line.", Path, metavar="FILE", group=TEXTS),
 )
 _STORE = (

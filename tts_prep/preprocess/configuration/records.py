@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import file_sha256
@@ -19,6 +19,9 @@ from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
 from tts_prep.preprocess.text.symbols import VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
+
+Pronunciation: TypeAlias = tuple[str, str, str | None]
+"""A word in lower case, its phones as the frontend writes them, and the language in which it has them; None is any."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class TextConfig:
         ends: add the table's start and end symbols to every text; None does so if the table's system does.
         blanks: insert blanks into the ids: ``between`` symbols, ``around`` (also at both ends), after the ``groups`` of
             a voice, or ``none``.
+        lexicon: a user's pronunciations of words.
     """
 
     frontend: str | None = None
@@ -47,6 +51,7 @@ class TextConfig:
     punctuation: str | None = None
     ends: bool | None = None
     blanks: str = "none"
+    lexicon: tuple[Pronunciation, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
@@ -187,7 +192,7 @@ class Configuration:
             },
             "audio": {**self.mel.as_dict(), **self.reading.as_dict()},
             "text": {
-                **asdict(self.text),
+                **_text_json(self.text),
                 "frontend": self.text.frontend_name,
                 "symbols": _symbols_json(self.text.symbols),
                 "ood_texts": self.ood_texts.sha256 if self.ood_texts else None,
@@ -214,6 +219,7 @@ class Configuration:
             reading |= {name: audio.pop(name) for name in ("resampler", "clips") if name in audio}
             corpus, text = dict(value["corpus"]), dict(value["text"])
             ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
+            text["lexicon"] = tuple((str(word), str(phones), code) for word, phones, code in text.pop("lexicon", ()))
             splits = dict(corpus.pop("splits", {}))
             return cls(
                 corpus=corpus.pop("reader"),
@@ -231,6 +237,18 @@ class Configuration:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{store}: its settings do not match this version ({error}); make it again") from error
+
+
+def _text_json(text: TextConfig) -> dict[str, Any]:
+    settings = asdict(text)
+    lexicon = [list(entry) for entry in settings.pop("lexicon")]
+    return settings | ({"lexicon": lexicon} if lexicon else {})
+
+
+def without_lexicon(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration but for pronunciations of words, which are in the keys of the rows that have them."""
+    text = {name: value for name, value in configuration["text"].items() if name != "lexicon"}
+    return {**configuration, "text": text}
 
 
 def _symbols_json(symbols: str | tuple[str, ...] | VoiceTable | None) -> Any:

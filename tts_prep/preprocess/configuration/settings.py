@@ -11,12 +11,19 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig
+from tts_prep.preprocess.configuration.records import (
+    Configuration,
+    OodConfig,
+    StoreConfig,
+    TextConfig,
+    make_frontend,
+)
 from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.text.symbols import VoiceTable, choose_symbols
@@ -225,10 +232,19 @@ class _Layer:
         }
 
     def _text(self, text: TextConfig, settings: dict[str, Any]) -> TextConfig:
-        table = settings.pop("symbols", None)
+        table, lexicon = settings.pop("symbols", None), settings.pop("lexicon", None)
         text = _changed(f"{self.where}text.", text, settings)
-        if table is None:
+        text = text if table is None else self._with_symbols(text, table, settings)
+        file = None if lexicon is None else _file(f"{self.where}text.lexicon", lexicon, self.folder)
+        if file is None:
             return text
+        if not text.has_phonemes:
+            raise ConfigurationError(
+                "lexicon: the frontend none makes no phones; choose another frontend, or leave the lexicon out"
+            )
+        return replace(text, lexicon=doors.rows("words")["read"].load()(file, make_frontend(text)))
+
+    def _with_symbols(self, text: TextConfig, table: object, settings: Mapping[str, Any]) -> TextConfig:
         symbols = _symbols(f"{self.where}text.symbols", table, self.folder)
         own = symbols.blanks if isinstance(symbols, VoiceTable) else None
         # A voice's ids have blanks, unless the settings say otherwise.

@@ -14,6 +14,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.mel import bin_moments
+from tts_prep.preprocess.configuration.records import without_lexicon
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import computed
 from tts_prep.preprocess.make.examples import Example, lengths_of, row_of
@@ -96,7 +97,9 @@ class _OldShard:
     def is_made_by(self, recipe: ShardRecipe) -> bool:
         """Return whether the shard was made with the settings of a recipe."""
         header = vars(self.stored.header)
-        return all(header[name] == value for name, value in recipe.settings.items())
+        same = without_lexicon(header["configuration"]) == without_lexicon(recipe.settings["configuration"])
+        others = ((name, value) for name, value in recipe.settings.items() if name != "configuration")
+        return same and all(header[name] == value for name, value in others)
 
     def example(self, position: int, row: PlannedUtterance, recipe: ShardRecipe) -> Example:
         """Return one of its utterances."""

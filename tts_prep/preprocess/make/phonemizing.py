@@ -11,9 +11,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.errors import TextError, TtsPrepError
 from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
-from tts_prep.preprocess.text.frontends.frontend import UNKNOWN_SYMBOLS, Frontend, join_symbols
+from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
 
 Remark: TypeAlias = Callable[[str, str], None]
 """Takes the kind of a remark, and the symbol or word that it is about."""
@@ -117,17 +118,25 @@ class TextReader:
     def __init__(self, config: TextConfig) -> None:
         self.config = config
         self.frontend = make_frontend(config)
+        # Without a dictionary, texts go to the frontend directly.
+        self.words = doors.rows("words")["place"].load()(self.frontend, config.lexicon) if config.lexicon else None
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
         """Return the normalized text, and its phonemes as text."""
-        spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
-        return spoken, self.frontend.phoneticize(spoken, language)
+        return self.read(text, language, normalized)[:2]
 
     def read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """Return the normalized text, its phonemes as text, and the remarks of the frontend."""
-        spoken, phonemes = self.phoneticize(text, language, normalized)
-        return spoken, phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
+        spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
+        if self.words is None:
+            phonemes = self.frontend.phoneticize(spoken, language)
+            return spoken, phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
+        code = language or self.config.language
+        phonemes, remarks = self.words.phoneticize(spoken, code)
+        known = {word for *_, word, _ in self.words.found(spoken, code)}
+        others = self.frontend.remarks(spoken, phonemes, language)
+        return spoken, phonemes, (*remarks, *(o for o in others if o[0] != GUESSED_WORDS or o[1] not in known))
 
 
 def _reader_of(config: TextConfig) -> TextReader:

@@ -9,19 +9,22 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import xxhash
 
+from tts_prep import doors
 from tts_prep.errors import AudioError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.regular_files import file_version, open_regular
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.reading import inspect_once
+from tts_prep.preprocess.configuration.records import make_frontend
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.recording_locations import place_inside, read_inside
 from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.text.frontends.frontend import Frontend
 
 _BLOCK: Final = 1 << 16
 """The bytes that are read at once: few enough for the processor's cache."""
@@ -131,7 +134,28 @@ class ShardContents:
         """Return the key of a row, which is not one that failed in the reader."""
         row = self._rows[number]
         assert isinstance(row, PlannedUtterance)
-        return row.key(self.of(number))
+        return row.key(self.of(number) + self._words_of(row.utterance))
+
+    def _words_of(self, utterance: SourceUtterance) -> str:
+        """Return the SHA-256 of the pronunciations that the user's dictionary has for a text; empty without any."""
+        config = self._recipe.config.text
+        if not config.lexicon:
+            return ""
+        frontend, words = self._reader
+        try:
+            text = utterance.text
+            if config.normalize and not utterance.normalized:
+                text = frontend.normalize(text, utterance.language)
+            found = words.found(text, utterance.language or config.language)
+        except Exception:
+            # The row fails, and says why.
+            return ""
+        return json_sha256(sorted({entry[2:] for entry in found})) if found else ""
+
+    @cached_property
+    def _reader(self) -> tuple[Frontend, Any]:
+        frontend = make_frontend(self._recipe.config.text)
+        return frontend, doors.rows("words")["place"].load()(frontend, self._recipe.config.text.lexicon)
 
     @property
     def key(self) -> str:

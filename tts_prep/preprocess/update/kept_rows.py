@@ -20,6 +20,7 @@ from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import shard_name
 from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.preprocess.configuration.records import without_lexicon
 from tts_prep.preprocess.make.resuming import row_keys
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldRow, OldRows, OldShard
@@ -52,7 +53,8 @@ def find_old_rows(
 
 def _has_settings(manifest: Manifest, settings: Mapping[str, Any]) -> bool:
     """Return whether a store was made with these settings, and with the same versions of libraries."""
-    return all(getattr(manifest, name) == settings[name] for name in ("configuration", "software"))
+    old, new = (without_lexicon(found) for found in (manifest.configuration, settings["configuration"]))
+    return old == new and manifest.software == settings["software"]
 
 
 def _rows_by_key(store: Path, shards: Iterable[int]) -> dict[bytes, OldRow]:

@@ -1,0 +1,13 @@
+"""What this room brings."""
+
+from tts_prep.doors import Room, Row
+
+ROOM = Room(
+    about="a user's pronunciation dictionary",
+    rows={
+        "words": [
+            Row("read", "tts_prep.lexicon.files:read_lexicon"),
+            Row("place", "tts_prep.lexicon.words:Words"),
+        ]
+    },
+)
