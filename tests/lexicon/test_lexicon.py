@@ -119,6 +119,14 @@ def test_a_word_whose_phones_cannot_be_told_is_counted(espeak: Any) -> None:
     assert found == (espeak.phoneticize("To the old man."), ((Words.NOT_PLACED, "the"),))
 
 
+def test_two_words_that_are_joined_keep_the_reading_of_the_frontend(espeak: Any) -> None:
+    found = Words(espeak, [("there", "XX", None), ("are", "YY", None)]).phoneticize("There are others.", "en-us")
+    assert found == (
+        espeak.phoneticize("There are others."),
+        ((Words.NOT_PLACED, "there"), (Words.NOT_PLACED, "are")),
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "language", "library", "word", "text", "before", "after"),
     [

@@ -90,6 +90,9 @@ class Words:
         for i, (start, stop, *_) in enumerate(found):
             if i not in spans and (place := self._place(symbols, text, start, stop, language, alone[i])):
                 spans[i] = place
+        # Two words that the frontend joins, as espeak-ng "there is", may share a sound.
+        whole = [(i, a, b) for i, (a, b) in spans.items()]
+        spans = {i: (a, b) for i, a, b in whole if not any(i != j and a < d and c < b for j, c, d in whole)}
         for i, (first, last) in sorted(spans.items(), key=lambda item: item[1], reverse=True):
             symbols[first:last] = self._symbols(found[i][3])
         remarks = tuple((self.NOT_PLACED, word) for i, (*_, word, _) in enumerate(found) if i not in spans)
