@@ -10,6 +10,10 @@ import re
 from typing import ClassVar
 
 _MAX_LINE = 1000
+NO_WAVEFORMS = "the store has no waveforms; repeat the command that made it with --update --waveform int16"
+"""What is said wherever waveforms are needed."""
+
+_VERIFY = "; run 'tts-prep verify'"
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
 
 
@@ -132,6 +136,16 @@ class StoreError(TtsPrepError):
 
 class CorruptStoreError(StoreError):
     """A file of a store contradicts the manifest or the index, or violates the format."""
+
+
+def broken(message: str) -> CorruptStoreError:
+    """Return the error of a complete store that is broken: verifying names all of its broken files, and the repair."""
+    return CorruptStoreError(f"{message}{_VERIFY}")
+
+
+def fault_of(error: TtsPrepError) -> str:
+    """Return the message of an error for who verifies the store already."""
+    return str(error).removesuffix(_VERIFY)
 
 
 class CannotReadError(StoreError):

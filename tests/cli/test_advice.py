@@ -48,10 +48,17 @@ class World:
         return status, out + err
 
     def make(self, *options: object) -> None:
+        """Make the store, or take a copy of one that was made with the same options before, of the same paths."""
         self.made_with = options
+        kept = self.root.with_name("made-with-" + re.sub(r"\W", "_", " ".join(map(str, options))))
+        if kept.exists() and not self.store.exists():
+            shutil.copytree(kept, self.store)
+            return
         frontend = () if "--frontend" in options or "--language" in options else FAST
         status, said = self.run("ljspeech", self.corpus, self.store, *frontend, "--overwrite", *options)
         assert status == 0, said
+        if not kept.exists() and all(isinstance(option, str) for option in options):
+            shutil.copytree(self.store, kept)
 
     def text(self, name: str, text: str) -> Path:
         write_text(self.root / name, text)
@@ -89,6 +96,23 @@ class Advice:
     values: dict[str, str] = field(default_factory=dict)
     status: int = 2
     instead: str | None = None
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the world of a test, with a corpus beside it."""
+    folder = tmp_path_factory.mktemp("world")
+    write_ljspeech(folder / "corpus")
+    return folder
+
+
+@pytest.fixture
+def world(places: Path, capsys: pytest.CaptureFixture[str]) -> World:
+    """Return a world with a corpus and nothing else; those of all tests have the same paths, and stores are copied."""
+    found = World(places / "here", capsys)
+    shutil.rmtree(found.root, ignore_errors=True)
+    shutil.copytree(places / "corpus", found.corpus)
+    return found
 
 
 def made(*options: object) -> Callable[[World], object]:
@@ -177,13 +201,18 @@ ROWS = [
         status=1,
     ),
     # Stores without what is needed.
-    Advice(
-        "has no waveforms, which {system} needs",
-        "export STORE NEW --to nemo",
-        "--waveform int16",
-        "make",
-        made(),
-        status=2,
+    *(
+        Advice(
+            says,
+            command,
+            "repeat the command that made it with --update --waveform int16",
+            "run",
+            made(),
+            {"repeat the command that made it with": f"ljspeech CORPUS STORE {' '.join(FAST)}"},
+        )
+        for says, command in {
+            "the store has no waveforms": "export STORE NEW --to nemo",
+        }.items()
     ),
     Advice(
         "{dataset.path}: has no durations; add them with",
@@ -589,81 +618,146 @@ ROWS = [
 ]
 
 
+TYPED: list[str] = []
+"""The words of messages whose advice the tests below type, that no table has."""
+
+
+def types(*says: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator of a test, which says whose advice it types."""
+    TYPED.extend(says)
+    return lambda test: test
+
+
+# Whole texts of messages → the test that types their advice, in the files of what says them.
+ELSEWHERE = {
+    **dict.fromkeys(
+        (
+            "--config FILE (that of 'tts-prep presets {self.presets[0]}' with {changed})",
+            "--preset {self.presets[0]}",
+            "--preset {name}",
+            "--{_OPTIONS[name]} {_shown(value)}",
+            "--frontend {self.frontend}",
+            "--symbols {self.symbols}",
+            "--blanks {self.ids['blanks']}",
+            "--waveform int16",
+            "--feature pitch:algorithm=pyin",
+            "--ood-texts FILE",
+            "repeat the command that made it with --update {' '.join(every)}",
+            "--feature mel:preset={name}{fmax_option}",
+        ),
+        "recipes/test_one_command.py::test_one_run_of_the_command_in_the_message_is_enough",
+    ),
+    **dict.fromkeys(
+        (
+            " --corpus CORPUS",
+            "run: {removing}tts-prep add {store.path}{corpus} {' '.join(options)}",
+            "tts-prep remove {store.path} {arrays} && ",
+            "--feature pitch:unvoiced=interpolated",
+            "--feature energy",
+            "--feature durations",
+        ),
+        "recipes/test_one_command.py::test_what_can_be_added_is_added_without_making_the_store_again",
+    ),
+    **dict.fromkeys(
+        (
+            "--ood-texts OOD_TEXTS",
+            "--unknown drop",
+            "--feature spectrogram",
+            "--feature mel:preset=hifigan,fmax=11025",
+            "tts-prep ljspeech CORPUS store",
+        ),
+        "recipes/test_guides.py::test_the_command_and_the_code_of_a_recipe_make_a_batch",
+    ),
+}
+
+
+def covered() -> list[str]:
+    return [*(row.says for row in ROWS), *(row[0] for row in DAMAGED), *EXTRAS, *TYPED]
+
+
+@pytest.mark.parametrize("place", sorted({*ELSEWHERE.values()}))
+def test_a_message_that_another_test_types_has_that_test(place: str) -> None:
+    file, _, name = place.partition("::")
+    assert f"\ndef {name}(" in (PACKAGE.parent / "tests" / file).read_text(encoding="utf-8")
+
+
 def without_a_row() -> list[str]:
     """Return the messages that no row covers, as they are in the file of those that remain."""
-    rows = [*(row.says for row in ROWS), *DAMAGED, *EXTRAS]
+    rows = covered()
     return [
         f"{literal.file}: {' '.join(literal.text.split())}"
         for literal in advices()
-        if not any(says in literal.text for says in rows)
+        if literal.text not in ELSEWHERE and not any(says in literal.text for says in rows)
     ]
 
 
 def test_a_new_message_that_names_a_command_or_an_option_needs_a_row() -> None:
     remaining = without_a_row()
     assert len(remaining) == REMAINING, "\n".join(remaining)
-    rows = [*(row.says for row in ROWS), *DAMAGED, *EXTRAS]
-    assert [says for says in rows if not any(says in literal.text for literal in advices())] == []
+    texts = [literal.text for literal in advices()]
+    assert [says for says in covered() if not any(says in text for text in texts)] == []
+    assert [text for text in ELSEWHERE if text not in texts] == []
 
 
 def words(world: World, text: str) -> list[str]:
     return [world.value(word) for word in shlex.split(text)]
 
 
+BROKEN = "; run 'tts-prep verify'"
 # What says "run 'tts-prep verify'", and other messages about a damaged store: what damages it, the command that finds
 # it, and what of its message is the advice.
-DAMAGED: dict[str, tuple[Callable[[Path], object], str, str]] = {
-    "{file.path}: {file.size} bytes, the manifest says {entry.size}": (
-        lambda store: cut(store / "shards/00000.h5", 9_000),
-        "check STORE",
-        "tts-prep verify",
-    ),
-    "{file.path}: {file.size} bytes, the manifest says {manifest.index.size}": (
-        lambda store: cut(store / "index.h5", 4_000),
-        "check STORE",
-        "tts-prep verify",
-    ),
-    "bytes at offset {start} have the CRC-32": (
-        lambda store: (store / "index.h5").write_bytes(b"x" * (store / "index.h5").stat().st_size),
-        "check STORE",
-        "tts-prep verify",
-    ),
-    "; 'tts-prep verify {shown} --repair": (
+DAMAGED: list[tuple[str, Callable[[Path], object], str, str]] = [
+    (BROKEN, lambda store: cut(store / "shards/00000.h5", 9_000), "check STORE", "tts-prep verify"),
+    (BROKEN, lambda store: cut(store / "index.h5", 4_000), "check STORE", "tts-prep verify"),
+    (BROKEN, lambda store: garble(store / "index.h5"), "check STORE", "tts-prep verify"),
+    (BROKEN, lambda store: cut(store / "arrays/energy/00000.h5", 100), "plot STORE S-0001", "tts-prep verify"),
+    (BROKEN, lambda store: (store / "failures.jsonl").write_bytes(b"{}\n"), "report STORE -o FILE", "tts-prep verify"),
+    (
+        "; 'tts-prep verify {shown} --repair",
         lambda store: (store / "failures.jsonl").write_bytes(b"{}"),
         "verify STORE",
         "tts-prep verify STORE --repair CORPUS",
     ),
-    "its seal is missing": (
+    (
+        "its seal is missing",
         lambda store: (store / "shards/00000.h5").write_bytes(b"x" * 4096),
         "reindex STORE",
         "tts-prep verify --repair CORPUS",
     ),
-    "its bytes do not match its seal": (
+    (
+        "its bytes do not match its seal",
         lambda store: flip(store / "shards/00000.h5"),
         "reindex STORE",
         "tts-prep verify --repair CORPUS",
     ),
-    "shards missing, {shard_name(missing[0])} first": (
+    (
+        "shards missing, {shard_name(missing[0])} first",
         lambda store: (store / "shards/00000.h5").unlink(),
         "reindex STORE",
         "tts-prep verify --repair CORPUS",
     ),
-    "{store}: not finished; run": (
+    (
+        "{store}: not finished; run",
         lambda store: ((store / "plan.json").unlink(), (store / "manifest.json").unlink()),
         "reindex STORE",
         "run the command that makes it again",
     ),
-    "incomplete store, {MANIFEST} is missing": (
+    (
+        "incomplete store, {MANIFEST} is missing",
         lambda store: (store / "manifest.json").unlink(),
         "info STORE",
         "run the command that makes it again",
     ),
-}
+]
 
 
 def cut(path: Path, size: int) -> None:
     with path.open("r+b") as file:
         file.truncate(size)
+
+
+def garble(path: Path) -> None:
+    path.write_bytes(b"x" * path.stat().st_size)
 
 
 def flip(path: Path) -> None:
@@ -672,14 +766,12 @@ def flip(path: Path) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("says", DAMAGED, ids=lambda says: says[:60])
+@pytest.mark.parametrize(("says", "damage", "command", "advice"), DAMAGED)
 def test_a_damaged_store_is_whole_after_what_messages_say(
-    says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    says: str, damage: Callable[[Path], object], command: str, advice: str, world: World
 ) -> None:
-    world = World(tmp_path, capsys)
-    write_ljspeech(world.corpus)
-    world.make()
-    damage, command, advice = DAMAGED[says]
+    made = ("--feature", "energy") if says == BROKEN else ()
+    world.make(*made)
     damage(world.store)
     status, said = world.run(*words(world, command))
     assert status == 1
@@ -691,7 +783,7 @@ def test_a_damaged_store_is_whole_after_what_messages_say(
         advice = "tts-prep verify STORE --repair CORPUS"
         assert f"'tts-prep verify {world.store} --repair CORPUS'" in said
     if advice.startswith("run the command"):
-        assert world.run("ljspeech", world.corpus, world.store, *FAST)[0] == 0
+        assert world.run("ljspeech", world.corpus, world.store, *FAST, *made)[0] == 0
     else:
         typed = advice.replace("verify --repair", "verify STORE --repair").removeprefix("tts-prep ")
         assert world.run(*words(world, typed))[0] == 0
@@ -739,11 +831,9 @@ def test_the_extra_of_a_message_brings_the_package_that_is_missing(says: str) ->
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.says[:60])
-def test_what_a_message_says_to_type_works(row: Advice, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    world = World(tmp_path, capsys)
-    write_ljspeech(world.corpus)
+def test_what_a_message_says_to_type_works(row: Advice, world: World) -> None:
     row.state(world)
-    capsys.readouterr()
+    world.capsys.readouterr()
     status, said = world.run(*words(world, row.command))
     assert status == row.status, said
     shown = world.value(row.advice)

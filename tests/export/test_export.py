@@ -358,6 +358,6 @@ def test_a_wav_file_holds_the_samples_as_they_are(dtype: type) -> None:
 @pytest.mark.parametrize("layout", ["nemo", "espnet"])
 def test_a_store_without_waveforms_says_so(tmp_path: Path, layout: str) -> None:
     store = write_store(tmp_path / "s", make_rows(N_FRAMES))
-    with pytest.raises(ConfigurationError, match="has no waveforms, .* build the store with --waveform int16"):
+    with pytest.raises(ConfigurationError, match="and the store has no waveforms; .* with --update --waveform"):
         export_store(store, layout, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -277,7 +277,7 @@ def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_mad
     silent = UtteranceDataset(write_store(tmp_path / "silent", make_rows([4, 5])))
     for collate_fn in (Collator(waveform=True), SegmentCollator(2, waveform=True)):
         for examples in (silent, SubsetDataset(silent, [0]), ChainDataset(silent, silent)):
-            with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms; prepare it with"):
+            with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms; repeat"):
                 DataLoader(examples, collate_fn=collate_fn)
         with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms"):
             collate_fn([silent[0]])

@@ -10,7 +10,7 @@ import numpy as np
 from tts_prep.checks.catalogue import MEASURES, VERSION
 from tts_prep.checks.findings import Floats, Measures, speech_seconds
 from tts_prep.checks.mismatch import rank_correlations
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import broken
 from tts_prep.format.layout import UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -70,7 +70,7 @@ def stored_measures(dataset: UtteranceDataset) -> Measures:
     for name, rows in partners.items():
         if not ((rows >= -1) & (rows < len(dataset))).all():
             column = next(m.copy_column for m in MEASURES if m.name == name)
-            raise CorruptStoreError(f"{dataset.path}: the column '{column}' has invalid rows; run 'tts-prep verify'")
+            raise broken(f"{dataset.path}: the column '{column}' has invalid rows")
     separation = np.array(dataset.columns[SEPARATION], np.float64)
     correlations: Mapping[str, float] = {}
     if not np.isnan(numbers["phones"]).any():

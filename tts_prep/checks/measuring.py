@@ -18,7 +18,7 @@ from tts_prep.checks.index_columns import holds_measures, measures_spec, measure
 from tts_prep.checks.transcripts import TranscriptChecker
 from tts_prep.checks.voices import SIZE, describe
 from tts_prep.checks.waveforms import Waveform
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import broken
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
@@ -154,7 +154,7 @@ class _Reader:
         if np.isnan(mels.loudest).any() or not all(
             waveform.dtype == np.int16 or np.isfinite(waveform).all() for waveform in waveforms
         ):
-            raise CorruptStoreError(f"{part.path}: an array has values that are not finite; run 'tts-prep verify'")
+            raise broken(f"{part.path}: an array has values that are not finite")
         numbers = np.full((len(part), len(_NAMES)), np.nan)
         recordings = [Waveform(waveform, part.sample_rate) for waveform in waveforms]
         # One measure after another, because its code and its tables then stay in the processor's cache.

@@ -18,7 +18,7 @@ from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import Transcript, align
 from tts_prep.acoustics.threads import map_slices
 from tts_prep.compiler import Compiled
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import broken
 from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 
@@ -223,7 +223,7 @@ class TranscriptChecker:
         """
         ids = np.concatenate([*phonemes, np.empty(0, np.int32)])
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < len(self._kinds):
-            raise CorruptStoreError(f"{self._path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+            raise broken(f"{self._path}: a phoneme id is not in the vocabulary")
         rows = np.repeat(np.arange(len(phonemes)), [*map(len, phonemes)])
         counts = np.bincount(4 * rows + self._kinds[ids], minlength=4 * len(phonemes)).reshape(-1, 4)
         return counts[:, PHONE], counts[:, PAUSE]

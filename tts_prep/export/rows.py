@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import Utterance, UtteranceDataset
 
@@ -133,9 +133,7 @@ def _shortened(text: str, max_bytes: int) -> str:
 def require_waveforms(dataset: UtteranceDataset, system: str) -> None:
     """Raise a `ConfigurationError` if a store has no waveforms."""
     if not dataset.metadata.has_waveform:
-        raise ConfigurationError(
-            f"{dataset.path}: has no waveforms, which {system} needs; build the store with --waveform int16"
-        )
+        raise ConfigurationError(f"{dataset.path}: {system} needs waveforms, and {NO_WAVEFORMS}")
 
 
 def wav_bytes(samples: npt.NDArray[Any], sample_rate: int) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError
+from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, broken, fault_of
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import check_ood_texts, open_ood_texts
@@ -69,7 +69,7 @@ def require_intact(
     """
     for entry, fault in verify_store(store, manifest, fetch=fetch):
         if fault:
-            raise CorruptStoreError(f"{store / entry.file}: {fault}; 'tts-prep verify' lists all such files")
+            raise broken(f"{store / entry.file}: {fault}")
 
 
 def other_files(store: Path, manifest: Manifest) -> list[str]:
@@ -277,7 +277,7 @@ def _fault_text(path: Path, error: TtsPrepError | OSError) -> str:
     if isinstance(error, CannotReadError):
         raise error
     if not isinstance(error, OSError):
-        return str(error)
+        return fault_of(error)
     if read_error(error) is CannotReadError:
         raise CannotReadError(f"{path}: cannot be read here ({error.strerror})") from error
     return f"cannot be read ({error.strerror})"

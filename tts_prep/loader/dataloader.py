@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, SamplingError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import BatchShape, with_info_of
 from tts_prep.loader.batching.batch import Batch, TorchBatch
@@ -18,7 +18,6 @@ from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.segments import SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
-from tts_prep.loader.batching.unpadded import NO_WAVEFORMS
 from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset

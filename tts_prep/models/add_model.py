@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, TooManyFailuresError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, CorruptStoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.contents.array_file import array_key
 from tts_prep.format.contents.shard import CheckedShard
@@ -275,10 +275,7 @@ def _check_inputs(store: Path, manifest: Manifest, description: Description, sou
         ConfigurationError: it does.
     """
     if WAVEFORMS in description.inputs and source.recipe is None and "waveform" not in manifest.specs:
-        raise ConfigurationError(
-            f"{store}: has no waveforms; give --corpus CORPUS (corpus=), which it was made from, or prepare it with "
-            "--waveform int16"
-        )
+        raise ConfigurationError(f"{store}: {NO_WAVEFORMS}, or give --corpus CORPUS (corpus=), which it was made from")
     if unknown := [name for name in description.inputs if name not in source.names]:
         raise ConfigurationError(
             f"{store}: the function asks for '{unknown[0]}', there are {', '.join(sorted(source.names))}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.errors import FeatureError
+from tts_prep.errors import NO_WAVEFORMS, FeatureError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
@@ -126,7 +126,7 @@ class ShardInputs:
         elif self._waveforms is not None:
             waveform = float_waveform(self._waveforms[position])
         else:
-            raise FeatureError("the store has no waveforms")
+            raise FeatureError(NO_WAVEFORMS)
         rate = config.mel.sample_rate
         return np.array(resample(waveform, rate, sample_rate or rate, config.reading.resampler), np.float32)
 

@@ -260,8 +260,8 @@ def _command(
         # Durations are aligned on the mels of the store; other features need the recordings.
         corpus = "" if options == ["--feature durations"] else " --corpus CORPUS"
         # The voicing belongs to the pitch.
-        old = [name for lack in found for array in lack.arrays for name in _together(array)]
-        removing = f"tts-prep remove {store.path} {' '.join(f'--array {name}' for name in old)} && " if old else ""
+        arrays = " ".join(f"--array {name}" for lack in found for array in lack.arrays for name in _together(array))
+        removing = f"tts-prep remove {store.path} {arrays} && " if arrays else ""
         return f"run: {removing}tts-prep add {store.path}{corpus} {' '.join(options)}"
     # All at once: what was added to the store for another system may not be what this one needs.
     of_system = [*recipe.options(given), *recipe.options_of_ids, *(needed.option for needed in recipe.needs)]

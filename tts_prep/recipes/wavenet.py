@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
@@ -112,9 +112,7 @@ class DataCollector(ChecksStores):
             audio, mel = sample
             return audio, mel
         if sample.waveform is None:
-            raise ConfigurationError(
-                f"utterance '{sample.id}': the store has no waveforms; prepare it with --waveform int16"
-            )
+            raise ConfigurationError(f"utterance '{sample.id}': {NO_WAVEFORMS}")
         if (sample.store.sample_rate, sample.store.hop_length) != (self.sample_rate, self.hop_length):
             raise ConfigurationError(
                 f"utterance '{sample.id}' has {sample.store.sample_rate} Hz and {sample.store.hop_length} samples per "

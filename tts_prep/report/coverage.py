@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.phones.symbols import PHONE, is_pause, symbol_kinds
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import broken
 from tts_prep.loader import UtteranceDataset
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
@@ -59,7 +59,7 @@ def cover(dataset: UtteranceDataset) -> Coverage:
         texts = dataset[start : start + _AT_A_TIME].views("phonemes")
         ids = np.concatenate([*texts, np.empty(0, np.int32)], dtype=np.int64, casting="same_kind")
         if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < n:
-            raise CorruptStoreError(f"{dataset.path}: a phoneme id is not in the vocabulary; run 'tts-prep verify'")
+            raise broken(f"{dataset.path}: a phoneme id is not in the vocabulary")
         counts += np.bincount(ids, minlength=n)
         kept = phone[ids] | pause[ids]
         places, utterances = place[ids[kept]], np.repeat(np.arange(len(texts)), [*map(len, texts)])[kept]

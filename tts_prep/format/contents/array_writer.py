@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, FeatureError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError
 from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_values, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
@@ -49,7 +49,7 @@ class ShardRows:
         if axis not in (FRAME, PHONEME, SAMPLE):
             return None
         if axis not in self.lengths:
-            raise FeatureError("the axis 'sample' needs waveforms, but the store has none; prepare it with --waveform")
+            raise FeatureError(f"the axis 'sample': {NO_WAVEFORMS}")
         return self.lengths[axis]
 
 

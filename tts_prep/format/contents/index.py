@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.decoding import shown
 from tts_prep.format.hdf5.columns import Column, check_columns, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at
@@ -106,9 +106,9 @@ def check_places(index: Index, manifest: Manifest) -> None:
         bad |= (counts > 0) & (starts > sizes - lengths)
         if bad.any():
             number = int(np.flatnonzero(bad)[0])
-            raise CorruptStoreError(
+            raise broken(
                 f"{index.path}: '{name}' of shard {number}: {int(counts[number]):,} rows from byte "
-                f"{int(starts[number]):,} exceed its {int(sizes[number]):,} bytes; run 'tts-prep verify'"
+                f"{int(starts[number]):,} exceed its {int(sizes[number]):,} bytes"
             )
         _check_counts(index, name, spec, counts, manifest)
         if spec.added:
@@ -116,10 +116,7 @@ def check_places(index: Index, manifest: Manifest) -> None:
         for other, begin, length in spans:
             over = (lengths > 0) & (length > 0) & (starts < begin + length) & (begin < starts + lengths)
             if over.any():
-                raise CorruptStoreError(
-                    f"{index.path}: '{name}' and '{other}' of shard {int(np.flatnonzero(over)[0])} overlap; "
-                    "run 'tts-prep verify'"
-                )
+                raise broken(f"{index.path}: '{name}' and '{other}' of shard {int(np.flatnonzero(over)[0])} overlap")
         spans.append((name, starts, lengths))
 
 

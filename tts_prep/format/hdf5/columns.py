@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.decoding import shown
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER, NUMBER_DTYPES, TEXT
@@ -58,7 +58,7 @@ class TextColumn(Sequence[str]):
         try:
             return self.data[start:stop].tobytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise CorruptStoreError(f"text {i}: not UTF-8 ({error.reason}); run 'tts-prep verify'") from error
+            raise broken(f"text {i}: not UTF-8 ({error.reason})") from error
 
     def take(self, rows: npt.NDArray[np.int64]) -> list[str]:
         """Return the texts of rows (non-negative), several times faster than one by one."""

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError
+from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError, broken
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
 from tts_prep.format.files.checksums import bytes_crc32, crc32_text
 from tts_prep.format.files.regular_files import open_regular, read_error
@@ -126,15 +126,13 @@ class MappedFile:
         # Checked for each dataset, so that a truncated file raises and does not cause a bus error later.
         size = self.size
         if start < 0 or end > size:
-            raise CorruptStoreError(
-                f"{self.path}: {size:,} bytes, expected at least {end:,}; run 'tts-prep verify', make the store again"
-            )
+            raise broken(f"{self.path}: {size:,} bytes, expected at least {end:,}")
         if location.crc32 is not None and location.size <= MAX_CHECKED_BYTES:
             checksum = crc32_text(zlib.crc32(self.data[start:end]))
             if checksum != location.crc32:
-                raise CorruptStoreError(
+                raise broken(
                     f"{self.path}: {location.size:,} bytes at offset {start:,} have the CRC-32 {checksum}, expected "
-                    f"{shown(location.crc32)[1:-1]}; run 'tts-prep verify'"
+                    f"{shown(location.crc32)[1:-1]}"
                 )
         return np.ndarray(location.shape, location.dtype, self.data, start)
 
@@ -198,7 +196,7 @@ def read_dataset(path: Path, location: Location) -> Array:
         with path.open("rb", buffering=0) as file:
             # Checked before memory is allocated.
             if not location.within(os.fstat(file.fileno()).st_size):
-                raise CorruptStoreError(f"{path}: shorter than its datasets; run 'tts-prep verify' and make it again")
+                raise broken(f"{path}: shorter than its datasets")
             values: Array = np.empty(location.shape, location.dtype)
             rest = memoryview(values.reshape(-1).view(np.uint8))
             file.seek(location.offset)

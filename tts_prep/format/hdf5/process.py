@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.files.child_process import CrashedError, RefusedError, child_process
 from tts_prep.format.hdf5.datasets import Location, Locations
 
@@ -34,9 +34,7 @@ def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
             except RefusedError as error:
                 raise CorruptStoreError(str(error)) from None
             except CrashedError:
-                raise CorruptStoreError(
-                    f"{path}: crashes the HDF5 library or takes too long to read; run 'tts-prep verify'"
-                ) from None
+                raise broken(f"{path}: crashes the HDF5 library or takes too long to read") from None
             return {
                 name: Location(offset, tuple(shape), np.dtype(dtype))
                 for name, (offset, shape, dtype) in datasets.items()

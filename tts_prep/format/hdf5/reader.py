@@ -8,7 +8,7 @@ from pathlib import Path
 
 import h5py
 
-from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError
+from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, broken
 from tts_prep.format.decoding import shown
 from tts_prep.format.files.regular_files import check_regular, read_error
 from tts_prep.format.hdf5.datasets import Location, Locations
@@ -40,7 +40,7 @@ def read_locations(path: Path) -> Locations:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         if read_error(error) is CannotReadError:
             raise CannotReadError(f"{path}: cannot be read here ({reason})") from error
-        raise CorruptStoreError(f"{path}: cannot be read as HDF5 ({reason}); run 'tts-prep verify'") from error
+        raise broken(f"{path}: cannot be read as HDF5 ({reason})") from error
 
 
 def locations_as_json(path: Path) -> dict[str, tuple[int, tuple[int, ...], str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.hdf5.datasets import Array
 
 
@@ -21,6 +21,6 @@ def check_tiling(path: Path, name: str, starts: Array, lengths: Array, end: int)
         raise CorruptStoreError(f"{path}: '{name}' has a negative or too large length")
     ends = np.cumsum(lengths, dtype=np.int64)
     if len(starts) != len(lengths) or not np.array_equal(starts[1:], ends[:-1]) or starts[:1].any():
-        raise CorruptStoreError(f"{path}: the rows of '{name}' overlap or leave gaps; run 'tts-prep verify'")
+        raise broken(f"{path}: the rows of '{name}' overlap or leave gaps")
     if (int(ends[-1]) if len(ends) else 0) != end:
         raise CorruptStoreError(f"{path}: the rows of '{name}' end at {int(ends[-1:].sum()):,}, the array at {end:,}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import open_regular
@@ -59,9 +59,9 @@ def read_failures(store: Path, rows: int) -> Iterator[Failure]:
                 if number > rows or len(rest) > _MAX_LINE:
                     break
     except OSError as error:
-        raise CorruptStoreError(f"{path}: cannot be read ({error.strerror}); run 'tts-prep verify'") from error
+        raise broken(f"{path}: cannot be read ({error.strerror})") from error
     if rest or number != rows:
-        raise CorruptStoreError(f"{path}: expected {rows:,} lines as in the manifest; run 'tts-prep verify'")
+        raise broken(f"{path}: expected {rows:,} lines as in the manifest")
 
 
 def _parse(path: Path, number: int, line: bytes) -> Failure:
@@ -71,6 +71,6 @@ def _parse(path: Path, number: int, line: bytes) -> Failure:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CorruptStoreError(f"{where}: not UTF-8 ({error.reason}); run 'tts-prep verify'") from error
+        raise broken(f"{where}: not UTF-8 ({error.reason})") from error
     record = Record(where, parse_json(where, text))
     return Failure(*(record.text(key) for key in ("id", "where", "stage", "reason")))

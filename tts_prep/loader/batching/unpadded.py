@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.agreement import check_agreement, check_array_agreement
@@ -16,8 +16,6 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-
-NO_WAVEFORMS = "the store has no waveforms; prepare it with --waveform int16"
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +169,6 @@ def _with_waveforms(stores: Sequence[StoreMetadata], waveform: bool | None) -> b
         raise ConfigurationError(f"waveform=True: {NO_WAVEFORMS}")
     if waveform is not False and len(have) > 1:
         raise ConfigurationError(
-            "some of the stores of a batch have waveforms and some do not; pass waveform=False, or prepare all with "
-            "--waveform int16"
+            f"some stores of a batch have waveforms; pass waveform=False, or, of the others: {NO_WAVEFORMS}"
         )
     return waveform is not False and have == {True}

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.errors import ConfigurationError, broken
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
@@ -98,9 +98,7 @@ class CategoryValues(Sequence[str]):
 
     def _value(self, code: int) -> str:
         if not 0 <= code < len(self.table):
-            raise CorruptStoreError(
-                f"category code {code} is out of range for {len(self.table)} categories; run 'tts-prep verify'"
-            )
+            raise broken(f"category code {code} is out of range for {len(self.table)} categories")
         return self.table[code]
 
     def checked_codes(self) -> Array:

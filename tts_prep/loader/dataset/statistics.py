@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import broken
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
 from tts_prep.format.hdf5.datasets import Array, dataset_at
@@ -75,9 +75,9 @@ def speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -
     place = dataset_at(index.path, index.speaker_statistics, name)
     # Without speakers, the number of mel bins is not stored.
     if (place.shape != shape and shape[0]) or place.dtype.kind != kind:
-        raise CorruptStoreError(
+        raise broken(
             f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
-            f"{place.dtype}; run 'tts-prep verify'"
+            f"{place.dtype}"
         )
     return index.file.dataset(place)
 

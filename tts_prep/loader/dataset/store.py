@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, broken
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import open_ood_texts
 from tts_prep.format.files.checksums import file_sha256
@@ -223,10 +223,7 @@ class Store:
             self._shard_starts = np.cumsum([0, *counts])[:-1]
         bad = (shards < 0) | (shards >= len(self._shard_starts))
         if bad.any():
-            raise CorruptStoreError(
-                f"{self.index.path}: a row refers to shard {int(shards[bad][0])} of {len(self._shard_starts)}; "
-                "run 'tts-prep verify'"
-            )
+            raise broken(f"{self.index.path}: a row refers to shard {int(shards[bad][0])} of {len(self._shard_starts)}")
         return self._shard_starts[shards]
 
     def places(self, name: str) -> Places | None:
@@ -266,10 +263,9 @@ class Store:
             views = [arrays[shard][start : start + length] for shard, start, length in places]
         for view, (shard, start, length) in zip(views, places, strict=True):
             if start < 0 or len(view) != length:
-                raise CorruptStoreError(
+                raise broken(
                     f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has "
-                    f"{len(self.array(name, shard)):,} rows, the index says {start:,} + {length:,}; "
-                    "run 'tts-prep verify'"
+                    f"{len(self.array(name, shard)):,} rows, the index says {start:,} + {length:,}"
                 )
         return views
 
@@ -314,9 +310,7 @@ class Store:
         manifest = self.manifest
         offsets, rows = self.index.arrays[name]
         if not 0 <= shard < len(rows):
-            raise CorruptStoreError(
-                f"{self.index.path}: a row refers to shard {shard} of {len(rows)}; run 'tts-prep verify'"
-            )
+            raise broken(f"{self.index.path}: a row refers to shard {shard} of {len(rows)}")
         file = self._map(manifest.file_of(name, shard))
         if rows[shard] < 0:
             raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
@@ -328,10 +322,7 @@ class Store:
         if file is None:
             file = self._map_whole(entry)
             if file.size != entry.size:
-                raise CorruptStoreError(
-                    f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}; run 'tts-prep verify', "
-                    "make the file again"
-                )
+                raise broken(f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}")
             self._check_unchanged()
             if len(self._files) >= max_files():
                 self._release()
@@ -355,10 +346,7 @@ class Store:
                 self._verify = False
             file = self._map_whole(manifest.index)
             if file.size != manifest.index.size:
-                raise CorruptStoreError(
-                    f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}; "
-                    "run 'tts-prep verify'"
-                )
+                raise broken(f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}")
             places = manifest.datasets[INDEX]
             index = open_index(file, places, manifest.index.rows, manifest.specs, len(manifest.shards))
             check_places(index, manifest)
@@ -391,9 +379,9 @@ class Store:
 
     def _check_speakers(self, column: CategoryColumn) -> None:
         if tuple(column.table) != self.metadata.speakers:
-            raise CorruptStoreError(
+            raise broken(
                 f"{self.index.path}: its {len(column.table)} speakers differ from the {len(self.metadata.speakers)} of "
-                "the manifest; run 'tts-prep verify'"
+                "the manifest"
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
@@ -92,9 +92,7 @@ class Utterance:
             ConfigurationError: the store has no waveforms.
         """
         if self.waveform is None:
-            raise ConfigurationError(
-                f"utterance '{self.id}': the store has no waveforms; prepare it with --waveform int16"
-            )
+            raise ConfigurationError(f"utterance '{self.id}': {NO_WAVEFORMS}")
         samples = self.waveform.astype(np.float32)
         if self.waveform.dtype == np.int16:
             samples *= np.float32(1 / 32768)

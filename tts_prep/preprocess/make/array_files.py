@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, FeatureError, StoreError, UtteranceError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError, StoreError, UtteranceError
 from tts_prep.format.contents.array_file import array_key, checked_values, read_array_header
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import CheckedShard
@@ -57,10 +57,7 @@ def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, in
         if spec.name not in values.arrays:
             raise FeatureError(f"array '{spec.name}': the feature returned none")
         if spec.axis == SAMPLE and SAMPLE not in lengths:
-            raise FeatureError(
-                f"array '{spec.name}': the axis 'sample' needs waveforms, but the store has none; prepare it with "
-                "--waveform int16"
-            )
+            raise FeatureError(f"array '{spec.name}', of the axis 'sample': {NO_WAVEFORMS}")
         checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
     return values
 

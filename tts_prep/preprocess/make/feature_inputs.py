@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import CorpusChangedError, CorruptStoreError, FeatureError
+from tts_prep.errors import NO_WAVEFORMS, CorpusChangedError, CorruptStoreError, FeatureError
 from tts_prep.format.contents.array_file import inspect_array_file, own_columns
 from tts_prep.format.contents.array_writer import ShardRows
 from tts_prep.format.contents.shard import CheckedShard, inspect_shard
@@ -199,7 +199,7 @@ def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -
 def _stored_waveform(waveform: Array | None) -> Array:
     """Return a stored waveform as float32."""
     if waveform is None:
-        raise FeatureError("the store has no waveforms; prepare it with --waveform int16")
+        raise FeatureError(NO_WAVEFORMS)
     return float_waveform(waveform)
 
 
