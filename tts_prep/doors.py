@@ -22,7 +22,7 @@ from tts_prep.errors import ConfigurationError, MissingPackageError, described, 
 
 DOORS: Final[Mapping[str, str]] = {
     "commands": "a command of click",
-    "additions": "options of 'tts-prep add', and what they ask for: an Addition",
+    "additions": "options of the command add, and what they ask for: an Addition",
     "corpora": "a corpus: its record, or a reader",
     "languages": "a function that expands numbers and signs of a language's texts",
     "frontends": "a class or function that makes phonemes of texts",
@@ -171,7 +171,7 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
     """
     found = row(door, name)
     if found is None:
-        raise MissingPackageError(f"{door}: this installation of tts-prep has no {name!r}; install all of tts-prep")
+        raise MissingPackageError(f"{door}: {name!r} is no part of this installation; install all of tts-prep")
     return load(door, found, is_valid=(lambda _: True) if is_record else callable)
 
 

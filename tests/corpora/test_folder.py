@@ -45,7 +45,7 @@ def test_recordings_have_the_texts_beside_them_and_the_speakers_of_their_folders
     ]
     assert UtteranceDataset(store)[2].meta == {"folder": "ben/wavs"}
     assert failures(store) == {
-        "ben/wavs/2": "ben/wavs/2.lab: labels with times, expected a text; '--alignments' reads durations",
+        "ben/wavs/2": "ben/wavs/2.lab: labels with times, expected a text",
         "ben/wavs/3": "ben/wavs/3.wav: no text beside it, such as 3.txt",
     }
     status, out, _ = run(capsys, "recordings", corpus, tmp_path / "audio", "--jobs", 1)

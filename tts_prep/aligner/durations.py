@@ -30,7 +30,7 @@ _TRAIN_AGAIN: Final = (
 class AlignerConfig:
     """The settings of durations that the store gives itself."""
 
-    sample: int = setting(1000, "without --alignments: the number of utterances on which the aligner is trained")
+    sample: int = setting(1000, "of a store that aligns itself: the number of utterances to train on")
     mel: str = setting("float32", "")
     model: str = setting("", "")
     version: str = setting(_VERSION, "")

@@ -112,9 +112,8 @@ def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
     from tts_prep.preprocess.features.registry import get_feature
 
     kind = get_feature("durations")
-    if kind.trained is None:
-        raise ConfigurationError("durations: give --alignments PATH, a folder of TextGrids or durations, or a CTM file")
-    settings = configured(kind.name, kind.trained.settings, texts)
+    trained = kind.trained or doors.need("trained", kind.name, is_record=True)
+    settings = configured(kind.name, trained.settings, texts)
     if makes_part:
         raise ConfigurationError(
             "durations: without --alignments, they need the complete store; make the parts without durations, and "

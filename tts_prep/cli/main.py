@@ -187,11 +187,6 @@ def _fault_text(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
-def _command_path(arguments: Sequence[str]) -> str:
-    """Return the command of arguments whose parsing failed; click does not always give it."""
-    return f"tts-prep {arguments[0]}" if arguments and arguments[0] in cli.commands else "tts-prep"
-
-
 def _has_jobs(arguments: Sequence[str]) -> bool:
     """Return whether the command of these arguments has the option ``--jobs``."""
     name = next((argument for argument in arguments if not argument.startswith("-")), "")
@@ -214,7 +209,7 @@ def _missing_module_text(error: ModuleNotFoundError) -> str | None:
 def _fail_usage(error: click.ClickException, arguments: Sequence[str]) -> NoReturn:
     """End with what is wrong with the arguments, and the command whose help explains them."""
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else _command_path(arguments)
+    path = context.command_path if context else "tts-prep"
     message = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption) and path == "tts-prep":
         message += "; options come after the command"

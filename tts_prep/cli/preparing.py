@@ -39,6 +39,7 @@ from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
 from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features.kind import A_MODEL
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.plan.planned_store import CorpusRows
@@ -227,10 +228,7 @@ def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatur
     """Return the features of a store that is not complete, which no model can read yet."""
     parsed = parse_features(options, config)
     if parsed.models:
-        raise ConfigurationError(
-            f"feature: '{parsed.models[0].name}' is a model, which needs a complete store; make the store without "
-            "it, and add it by 'tts-prep add STORE --feature …'"
-        )
+        raise ConfigurationError(A_MODEL)
     return parsed
 
 

@@ -87,7 +87,7 @@ def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
         return text
     lines = text.strip().split("\n")
     if is_labels(text):
-        reason = f"{file}: labels with times, expected a text; '--alignments' reads durations"
+        reason = f"{file}: labels with times, expected a text"
         return Failure(identifier, f"{file}:1", "corpus", reason)
     name, tab, rest = lines[0].partition("\t")
     if tab and name == PurePosixPath(file).stem:

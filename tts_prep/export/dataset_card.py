@@ -117,7 +117,7 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
         "## How it was made",
         "",
         *([f"Recordings and texts: {_plain(dataset.metadata.origin)}", ""] if dataset.metadata.origin else []),
-        f"By tts-prep from a store with the fingerprint `{_plain(manifest.fingerprint)}`.",
+        f"By tts-prep, from a store with the fingerprint `{_plain(manifest.fingerprint)}`.",
         f"Computed by {_plain(made_by)}.",
         f"Settings: `{_plain(json.dumps(dict(audio), sort_keys=True))}`.",
         "",

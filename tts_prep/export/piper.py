@@ -40,6 +40,6 @@ LAYOUT: Final = Layout(
     "piper",
     export_piper,
     "`metadata.csv`, `wavs/`",
-    "`python3 -m piper.train fit --data.dataset_type phoneme_ids`",
+    "`python3 -m piper.train fit` with the dataset type `phoneme_ids`",
     needs="waveforms, `--symbols piper --blanks between`",
 )

@@ -188,9 +188,9 @@ def _array_headers(
         path = store / entry.file
         header = read_array_header(path, find(path))
         if header.shard != shard.header.key or header.rows != shard.header.rows:
-            raise CorruptStoreError(f"{path}: does not belong to {shard.entry.file}; make the array again")
+            raise CorruptStoreError(f"{path}: does not belong to {shard.entry.file}")
         if headers and header.spec != headers[0].spec:
-            raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}; make the array again")
+            raise CorruptStoreError(f"{path}: made with other settings than {files[0].file}")
         headers.append(replace(header, statistics={}))
     return headers
 

@@ -59,7 +59,7 @@ class Option:
     @property
     def all_flags(self) -> tuple[str, ...]:
         """The option on the command line, with those that follow from its name."""
-        flag = f"--{self.name.replace('_', '-')}"
+        flag = "--" + self.name.replace("_", "-")
         if self.flags:
             return self.flags
-        return (f"{flag}/--no-{flag[2:]}",) if self.kind is bool and self.default is None else (flag,)
+        return (flag + flag.replace("--", "/--no-", 1),) if self.kind is bool and self.default is None else (flag,)

@@ -11,7 +11,7 @@ from typing import Any
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.contents.shard import ShardHeader, check_shard
 from tts_prep.format.files.paths import shard_files, stored_file
-from tts_prep.format.layout import CORRECTIONS, MANIFEST, OOD_TEXTS, shard_name
+from tts_prep.format.layout import ADDED_ARRAYS, CORRECTIONS, MANIFEST, OOD_TEXTS, shard_name
 from tts_prep.format.records.manifest import manifest_fault, read_manifest
 from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
@@ -22,6 +22,7 @@ from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
+from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.ood_texts import existing_ood_header
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
@@ -30,6 +31,7 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
+from tts_prep.preprocess.update.kept_arrays import recorded_features
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 from tts_prep.progress import ShowProgress, in_notebooks
@@ -64,6 +66,14 @@ class _Findings:
         if not self._match(planned.known):
             check_recordings(store, planned)
             raise StoreError(f"{store}: not made from the rows and recordings of {sources}; give what it was made from")
+
+    def features(self, store: Path, config: Configuration) -> tuple[Feature, ...]:
+        """Return the features of the corpus whose arrays are broken."""
+        names = {file.split("/")[1] for file in self.broken if file.startswith(f"{ADDED_ARRAYS}/")}
+        if not names:
+            return ()
+        manifest = read_manifest(store)
+        return recorded_features(manifest, config, manifest.array_files.keys() - names)
 
     def _match(self, keys: Sequence[str]) -> bool:
         if self.plan is not None:
@@ -111,7 +121,7 @@ def repair_store(
         StoreTransaction.begin(store, Change.REPAIR) as transaction,
         worker_pool(jobs, Backend(), partial(get_ready, config)) as pool,
     ):
-        planned = plan_store(rows, make_recipe(config, rows.root, alignments=aligned))
+        planned = plan_store(rows, make_recipe(config, rows.root, findings.features(store, config), aligned))
         planned = planned.with_known(read_sources(store)).with_contents()
         sources = f"{corpus}, with audio paths relative to {rows.root}"
         findings.check(store, planned, f"{sources} and alignments of {alignments}" if alignments else sources)

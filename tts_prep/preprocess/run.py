@@ -291,8 +291,11 @@ def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken:
         names = tuple(read_manifest(store).array_files)
     names = tuple(name for name in names if name not in made)
     for file in broken:
-        if file.startswith(f"{ADDED_ARRAYS}/"):
-            raise StoreError(f"{store / file}: not made from the corpus, so it cannot be repaired; add the array again")
+        if file.startswith(f"{ADDED_ARRAYS}/") and (name := file.split("/")[1]) not in made:
+            raise StoreError(
+                f"{store / file}: not made from the corpus, so it cannot be repaired; run 'tts-prep remove {store} "
+                f"--array {name}', and add it again"
+            )
     return names
 
 

@@ -231,7 +231,7 @@ def inspect_array_file(
     if header.shard != shard:
         raise CorruptStoreError(
             f"{path}: made from a shard with the key {shown(header.shard[:12])}, the store has shard "
-            f"{number} with the key {shown(shard[:12])}; make the array again"
+            f"{number} with the key {shown(shard[:12])}; 'tts-prep verify --repair CORPUS' makes it again"
         )
     if header.rows != lengths[UTTERANCE]:
         raise CorruptStoreError(f"{path}: {header.rows:,} utterances, its shard has {lengths[UTTERANCE]:,}")

@@ -69,7 +69,7 @@ def _make(recipe: MelConfig, settings: AlignmentConfig, alignments: Path) -> Dur
 
 KIND: Final = FeatureKind(
     "durations",
-    "durations, the number of mel frames of every phoneme, from --alignments, or aligned by the store itself",
+    "durations, the number of mel frames of every phoneme, from alignments, or aligned by the store itself",
     _make,
     AlignmentConfig,
     reads="alignments",

@@ -147,9 +147,15 @@ def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKi
     return found if isinstance(found, FeatureKind) else FeatureKind(name, "A feature of another package.", found)
 
 
+A_MODEL: Final = (
+    "feature: a model needs a complete store; make the store without it, and add it by 'tts-prep add STORE "
+    "--feature NAME'"
+)
+
+
 def _of_models(_recipe: MelConfig, _settings: Any) -> Feature:
     """Raise an error: a model is not called with one utterance."""
-    raise ConfigurationError("feature: a model needs a complete store; add it by 'tts-prep add STORE --feature NAME'")
+    raise ConfigurationError(A_MODEL)
 
 
 def _maps(hint: Any) -> bool:

@@ -211,7 +211,7 @@ TEXT_KINDS: Final = (
         "ARPAbet", lambda text: arpabet_phones(text), "--frontend phonemes --symbols parakeet does not", "phonemes"
     ),
     TextKind("pinyin with tones", _is_pinyin, "--language zh does not", "phonemes", "zh"),
-    TextKind("labels with times", is_labels, "and numbers for words; --alignments reads times"),
+    TextKind("labels with times", is_labels, "and numbers for words"),
     TextKind("paths of recordings", _RECORDING.fullmatch, "so look at the order of the columns"),
 )
 """What frontends would misread without a remark."""

@@ -202,7 +202,7 @@ def _samples(
     if form.kind in (_MPEG, _MP3):
         row = doors.row("encodings", "mpeg")
         if row is None:
-            raise BrokenRecordingError(f"{container} of MPEG audio, which this installation of tts-prep does not read")
+            raise BrokenRecordingError(f"{container} of MPEG audio, whose reader is no part of this installation")
         stream: Stream = doors.load("encodings", row)(at(file, position, length), f"{container} at byte {position:,}")
         return stream
     n_samples = None
