@@ -196,8 +196,10 @@ def _needed_alignments(config: Configuration, alignments: CorpusAlignments | Non
     if config.alignments is None:
         return None
     if alignments is None:
+        settings = ",".join(f"{name}={value}" for name, value in config.alignments.items() if isinstance(value, str))
         raise ConfigurationError(
-            "alignments: the store was made with alignments that change its shards; pass the same with --alignments"
+            "alignments: the store was made with alignments that change its shards; pass the same with --alignments "
+            f"PATH --feature durations:{settings}"
         )
     if alignments.settings.as_dict() != config.alignments:
         raise ConfigurationError(

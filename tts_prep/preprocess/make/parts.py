@@ -76,7 +76,7 @@ def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimi
     shards, arrays = checked_files(store, len(plan.shards), plan.arrays)
     headers = [shard.header for shard in shards]
     if tuple(header.plan_key for header in headers) != plan.shards:
-        raise CorruptStoreError(f"{store}: its shards do not match the plan; run all parts again")
+        raise CorruptStoreError(f"{store}: its shards do not match the plan; make all parts again with another path")
     total = sum(header.rows + len(header.failures) for header in headers)
     if sum(len(header.failures) for header in headers) > allowed.of(total):
         give_up(store, headers, total, allowed)
