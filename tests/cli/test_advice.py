@@ -20,6 +20,7 @@ import re
 import shlex
 import shutil
 import socket
+import tarfile
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -39,8 +40,9 @@ from web_server import serving
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import configure, prepare
+from tts_prep.preprocess import PRESETS, configure, make_feature, prepare
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.recipes import VocosDataset
 from tts_prep.remote.server import PACKAGES
@@ -73,7 +75,10 @@ class World:
         return status, out + err
 
     def make(self, *options: object) -> None:
-        """Make the store, or take a copy of one that was made with the same options before, of the same paths."""
+        """Make the store, or take a copy of one that was made with the same options before, of the same paths.
+
+        A copy does not know which command has made it.
+        """
         self.made_with = options
         kept = self.root.with_name("made-with-" + re.sub(r"\W", "_", " ".join(map(str, options))))
         if kept.exists() and not self.store.exists():
@@ -287,7 +292,7 @@ ROWS = [
         "tts-prep add STORE --columns FILE.csv --replace",
         "run",
         lambda world: (
-            world.make(),
+            world.run(*words(world, f"ljspeech CORPUS STORE {' '.join(FAST)}")),
             world.text("FILE.csv", "id,wer\nS-0001,0.5\n"),
             world.run("add", world.store, "--columns", world.root / "FILE.csv"),
             world.text("FILE.csv", "id,wer\nS-0001,0.25\n"),
@@ -1029,6 +1034,28 @@ ROWS = [
         status=1,
     ),
     Advice(
+        "its mels have no logarithmic scale",
+        "add STORE --feature durations",
+        "--alignments PATH",
+        state=lambda world: (world.make("--language", "en-us", "--preset", "tortoise"), with_durations(world, "DIR")),
+        values={"PATH": "DIR"},
+        status=1,
+        instead="add STORE",
+    ),
+    Advice(
+        "removes the others",
+        "export STORE NEW --to jsonl",
+        "tts-prep remove STORE --array NAME",
+        "run",
+        lambda world: (
+            world.make("--waveform", "int16"),
+            with_arrays(world),
+            world.run("add", world.store, "--array", f"one@own={world.root / 'FILE.npz'}"),
+            world.run("add", world.store, "--array", f"two@own={world.root / 'FILE.npz'}"),
+        ),
+        {"NAME": "two"},
+    ),
+    Advice(
         "To exclude them, write their ids with --ids",
         "check STORE",
         "--ids suspects.txt",
@@ -1277,6 +1304,10 @@ ELSEWHERE |= {
         "preprocess/make/test_full_disk.py::"
         "test_a_disk_that_is_really_full_is_an_error_that_names_the_file_and_a_larger_one_is_gone_on_with"
     ),
+    "{path}: {found} the run was planned; do not modify the corpus while a store is made, run again to resume": (
+        "preprocess/make/test_full_disk.py::"
+        "test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named"
+    ),
     "end it, or give each review a file of its own, and join them by 'tts-prep merge-decisions {path} OTHER'": (
         "review/test_decisions.py::test_a_file_has_one_writer_at_a_time"
     ),
@@ -1456,6 +1487,72 @@ def test_another_port_is_free(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         status, said = world.run("review", world.store, "--port", taken.getsockname()[1])
     assert (status, "give another --port" in said) == (2, True)
+
+
+@types(
+    "train it again by 'tts-prep remove STORE --array durations' and",
+    "a folder of TextGrids or durations, or a CTM file; or a complete store, which",
+)
+def test_durations_that_nothing_gives_are_aligned_by_the_store(world: World) -> None:
+    world.make("--language", "en-us")
+    mel = PRESETS["parakeet"]
+    with pytest.raises(ConfigurationError, match="'tts-prep add STORE --feature durations' aligns without any"):
+        make_feature("durations", {}, mel)
+    assert world.run("add", world.store, "--feature", "durations")[0] == 0
+    settings = read_manifest(world.store).specs["durations"].settings
+    texts = {name: str(value) for name, value in settings.items()}
+    again = r"'tts-prep remove STORE --array durations' and 'tts-prep add STORE --feature durations'"
+    with pytest.raises(ConfigurationError, match=again):
+        make_feature("durations", {**texts, "version": "0"}, mel)
+    assert world.run("remove", world.store, "--array", "durations")[0] == 0
+    assert world.run("add", world.store, "--feature", "durations")[0] == 0
+    make_feature("durations", texts, mel)
+
+
+@types("so that nothing can be learned; check the symbols of the store, or pass --alignments")
+def test_alignments_are_taken_where_nothing_can_be_learned(world: World) -> None:
+    for recording in (world.corpus / "wavs").iterdir():
+        record(recording, 0.05)
+    lines = [f"{path.stem}|A longer sentence.|A longer sentence.\n" for path in (world.corpus / "wavs").iterdir()]
+    world.text("CORPUS/metadata.csv", "".join(lines))
+    assert world.run("ljspeech", world.corpus, world.store, "--language", "en-us")[0] == 0
+    status, said = world.run("add", world.store, "--feature", "durations")
+    assert (status, "or pass --alignments" in said) == (1, True)
+    with_durations(world, "DIR")
+    assert world.run("add", world.store, "--alignments", world.root / "DIR")[0] == 0
+
+
+@types("is sparse; create the archive without --sparse")
+def test_an_archive_without_sparse_members_is_read(world: World) -> None:
+    archive = world.root / "FILE.tar"
+    header = bytearray(tarfile.TarInfo("a.wav").tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[148:156] = b"        "
+    header[148:156] = b"%06o\0 " % sum(header)
+    archive.write_bytes(header + bytes(1024))
+    status, said = world.run("manifest", archive, world.root / "NEW", *FAST)
+    assert (status, "a.wav is sparse; create the archive without --sparse" in said) == (1, True)
+    world.recordings("a.wav")
+    world.text("a.txt", "Hello.")
+    with tarfile.open(archive, "w") as file:
+        for name in ("a.wav", "a.txt"):
+            file.add(world.root / name, name)
+    assert world.run("manifest", archive, world.root / "NEW", *FAST)[0] == 0
+
+
+@types("make or change the store in a folder, and upload it, the manifest last")
+def test_a_store_behind_a_url_is_changed_in_a_folder_and_uploaded(world: World) -> None:
+    pytest.importorskip("aiohttp", reason="the extra remote")
+    world.make()
+    served = shutil.copytree(world.store, world.root / "DIR")
+    with serving(served) as web:
+        status, said = world.run("add", web.url, "--measures")
+        assert (status, "make or change the store in a folder, and upload it, the manifest last" in said) == (2, True)
+        assert world.run("add", world.store, "--measures")[0] == 0
+        # As 'aws s3 sync --exclude manifest.json' and 'aws s3 cp' do.
+        shutil.copytree(world.store, served, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
+        shutil.copy(world.store / "manifest.json", served)
+        assert "medians" in world.run("info", web.url, "--cache", world.root / "cache")[1]
 
 
 @types("format version {text}; this tts-prep reads")
