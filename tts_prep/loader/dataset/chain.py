@@ -131,7 +131,7 @@ class ChainDataset(DatasetMixin[T_co]):
             ordered = [found[place] for place in range(len(wanted))]
             return MixedUtterances([one for one, _ in ordered], [row for _, row in ordered], info_of(positions))
         for place, (dataset, row) in found.items():
-            examples[place] = dataset._with_rows(range(row, row + 1))[0]
+            examples[place] = dataset._utterance(row)
         return with_info_of(positions, examples)
 
     def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:

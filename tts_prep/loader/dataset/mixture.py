@@ -68,13 +68,13 @@ class MixedUtterances(Sequence[Utterance]):
         for place, dataset in enumerate(self.datasets):
             places.setdefault(dataset, []).append(place)
         rows = np.array(self.rows, np.int64)
-        return tuple(Source(dataset._with_rows(rows[of]), np.array(of, np.int64)) for dataset, of in places.items())
+        return tuple(Source(dataset._selected(rows[of]), np.array(of, np.int64)) for dataset, of in places.items())
 
     def __getitem__(self, position: Any) -> Any:
         """Return the utterance at a position of the batch, or a list of utterances at a slice."""
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
-        return self.datasets[position]._with_rows(range(self.rows[position], self.rows[position] + 1))[0]
+        return self.datasets[position]._utterance(self.rows[position])
 
     def __iter__(self) -> Iterator[Utterance]:
         return (self[place] for place in range(len(self)))

@@ -63,6 +63,12 @@ class Places(NamedTuple):
     length: Callable[[int], int]
     arrays: Mapping[int, Array]
 
+    def view(self, row: int) -> Array | None:
+        """Return the array of a row of the index; None if its file is not mapped or contradicts the index."""
+        start, length, array = self.start(row), self.length(row), self.arrays.get(self.shard(row))
+        view = None if array is None or start < 0 else array[start : start + length]
+        return view if view is not None and len(view) == length else None
+
 
 class Store:
     """Open a store for reading. Opening reads no array and no column.

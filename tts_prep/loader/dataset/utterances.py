@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -42,20 +42,6 @@ _MAPPED_AT_A_TIME = 256
 
 _COUNTED = {"pitch": "voiced"}
 """Array → the mask of its counted rows, as in the statistics of a store."""
-
-
-class RowValues(NamedTuple):
-    """What a batch needs of a row of a store.
-
-    Attributes:
-        store: the metadata of the store.
-        id: returns the id of a row.
-        code: returns the speaker code of a row, in the table that several stores may share.
-    """
-
-    store: StoreMetadata
-    id: Callable[[int], str]
-    code: Callable[[int], int]
 
 
 class UtteranceDataset(FixedColumns):
@@ -494,17 +480,13 @@ class UtteranceDataset(FixedColumns):
             self._check_values(name)
         return self._maps(name)
 
-    def _with_rows(self, rows: Rows) -> UtteranceDataset:
-        """Return the utterances at rows of the store, whether they are selected here or not."""
-        return self._selected(rows)
-
     def _row_of(self, position: int) -> int:
         """Return the row in the store of the utterance at a position, which is not negative."""
         return int(self._rows[position])
 
     @cached_property
-    def _by_row(self) -> RowValues:
-        """What a batch needs of a row of the store, whether it is selected here or not."""
+    def _by_row(self) -> tuple[StoreMetadata, Callable[[int], str], Callable[[int], int]]:
+        """The store's metadata, and what returns the id and the common speaker code of a row, selected or not."""
         ids: Any = self._store.column("id")
         speakers: Any = self._store.column("speaker")
         common = None if self._speakers is None else self._speakers.codes.tolist()
@@ -515,7 +497,11 @@ class UtteranceDataset(FixedColumns):
                 speakers[row]  # raises the error
             return own if common is None else common[own]
 
-        return RowValues(self.metadata, ids.at, code)
+        return self.metadata, ids.at, code
+
+    @cached_property
+    def _meta_names(self) -> list[str]:
+        return [name for name in self.columns if name not in FIXED_COLUMNS]
 
     def _places_of(self, name: str) -> Places | None:
         """Return what says where an array of each row of the store is; None if it is not known by row."""
@@ -583,20 +569,29 @@ class UtteranceDataset(FixedColumns):
 
     def _utterance(self, row: int) -> Utterance:
         one = self._selected(range(row, row + 1))
-        columns: Any = one.columns
+        column: Any = self._store.column
+        metadata, id_of, code_of = self._by_row
+        code = code_of(row)
+
+        def view(name: str) -> Array:
+            places = self._places_of(name)
+            found = places.view(row) if places else None
+            # A file is not mapped yet, a copy is needed, or an error is to be raised.
+            return one.views(name)[0] if found is None or found.dtype == np.float16 else found
+
         return Utterance(
             index=row,
-            id=columns.id[0],
-            text=columns.text[0],
-            phoneme_text=columns.phoneme_text[0],
-            speaker=columns.speaker[0],
-            speaker_code=int(columns.speaker.codes[0]),
-            seconds=float(columns.seconds[0]),
-            mel=one.views("mel")[0],
-            phonemes=one.views("phonemes")[0],
-            waveform=one.views("waveform")[0] if self.has_waveform else None,
-            meta={name: _plain(columns[name][0]) for name in columns if name not in FIXED_COLUMNS},
-            store=self.metadata,
+            id=id_of(row),
+            text=column("text").at(row),
+            phoneme_text=column("phoneme_text").at(row),
+            speaker=metadata.speakers[code],
+            speaker_code=code,
+            seconds=column("seconds").item(row),
+            mel=view("mel"),
+            phonemes=view("phonemes"),
+            waveform=view("waveform") if metadata.has_waveform else None,
+            meta={name: _plain(column(name)[row]) for name in self._meta_names},
+            store=metadata,
             arrays=UtteranceArrays(one),
         )
 
