@@ -34,7 +34,7 @@ from corpora import KALDI, write_kaldi, write_libritts, write_ljspeech, write_vc
 from fuzzing import mutated
 from memory import peak_memory
 
-from tts_prep.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig

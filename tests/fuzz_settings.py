@@ -21,7 +21,7 @@ from fuzz_lists import ROWS, Use, fuzz, plan, reader_of, table, with_values
 from fuzzing import mutated
 from textgrids import long_form, short_form
 
-from tts_prep.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.add.column_table import read_column_table
 from tts_prep.preprocess.audio.config import MelConfig

@@ -30,7 +30,7 @@ def audio(tmp_path: Path) -> Path:
 
 @pytest.mark.whole
 def test_a_folder_gives_its_recordings_in_the_order_of_their_paths(audio: Path) -> None:
-    from tts_prep.corpora.recordings import read_recordings
+    from tts_prep.corpora.folder import read_recordings
 
     found = list(read_recordings(audio))
     assert [(item.id, item.meta) for item in found] == [
@@ -45,7 +45,7 @@ def test_a_folder_gives_its_recordings_in_the_order_of_their_paths(audio: Path) 
 
 @pytest.mark.whole
 def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path: Path) -> None:
-    from tts_prep.corpora.recordings import read_recordings
+    from tts_prep.corpora.folder import read_recordings
 
     record(tmp_path / "elsewhere/5.wav")
     (tmp_path / "elsewhere/back").symlink_to(audio)
@@ -58,7 +58,7 @@ def test_links_to_folders_are_followed_but_not_in_circles(audio: Path, tmp_path:
 
 @pytest.mark.whole
 def test_folders_are_read_at_any_depth(tmp_path: Path) -> None:
-    from tts_prep.corpora.recordings import read_recordings
+    from tts_prep.corpora.folder import read_recordings
 
     folders = [tmp_path]
     for _ in range(1200):

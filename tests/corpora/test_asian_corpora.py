@@ -7,11 +7,8 @@ from asian_corpora import write_aishell3, write_baker, write_css10, write_jsut, 
 from commands import run
 from corpora import write_text
 
-from tts_prep.corpora.aishell3 import read_aishell3
-from tts_prep.corpora.baker import read_baker
-from tts_prep.corpora.css10 import read_css10
-from tts_prep.corpora.jsut import read_jsut
-from tts_prep.corpora.kss import read_kss
+from tts_prep.corpora.asian import read_aishell3, read_baker, read_jsut, read_kss
+from tts_prep.corpora.librivox import read_css10
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset

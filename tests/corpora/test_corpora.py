@@ -6,11 +6,10 @@ import pytest
 from corpora import KALDI, record, write_kaldi, write_libritts, write_text, write_vctk, write_vctk_080
 from plugins import install
 
-from tts_prep.corpora.filelist import read_filelist
+from tts_prep.corpora.english import read_vctk
+from tts_prep.corpora.filelist import guess_columns, read_filelist
 from tts_prep.corpora.kaldi import read_kaldi
-from tts_prep.corpora.libritts import read_libritts
-from tts_prep.corpora.list_columns import guess_columns
-from tts_prep.corpora.vctk import read_vctk
+from tts_prep.corpora.librivox import read_libritts
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus

@@ -20,7 +20,7 @@ from corpora import record
 from memory import environment
 from test_manifests import cut, read, write_jsonl, write_tar
 
-from tts_prep.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
@@ -245,7 +245,7 @@ import sys
 from pathlib import Path
 from memory import peak_memory
 from tts_prep.errors import CorpusError
-from tts_prep.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests.reader import read_manifest
 before = peak_memory()
 try:
     list(read_manifest(Path(sys.argv[1]).parent, [Path(sys.argv[1]).name]))

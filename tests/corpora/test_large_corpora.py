@@ -12,7 +12,7 @@ from commands import run
 from corpora import record, write_text
 from large_corpora import write_esd, write_fleurs, write_gigaspeech, write_hifitts, write_mls, write_openslr
 
-from tts_prep.corpora.manifests.json_arrays import json_array
+from tts_prep.corpora.manifests.json_lines import json_array
 from tts_prep.errors import CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import read_corpus

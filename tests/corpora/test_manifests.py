@@ -20,7 +20,7 @@ import soundfile
 from commands import run
 from corpora import record, speech_like
 
-from tts_prep.corpora.manifests import read_manifest
+from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import AudioError, ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset

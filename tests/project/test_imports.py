@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import tts_prep.loader
+from tts_prep.doors import rows
 from tts_prep.preprocess.corpora.registry import CORPORA
 
 HEAVY = {
@@ -49,7 +50,7 @@ def modules_after(code: str) -> set[str]:
 
 
 def readers_in(modules: set[str]) -> set[str]:
-    return {name for name in CORPORA if modules & {f"tts_prep.preprocess.corpora.{name}", f"tts_prep.corpora.{name}"}}
+    return {name for name, row in rows("corpora").items() if row.place.partition(":")[0] in modules}
 
 
 def test_a_worker_is_started_without_what_it_may_never_need():
@@ -70,7 +71,7 @@ def test_a_command_imports_the_reader_of_its_corpus_alone():
     assert readers_in(modules) == {"ljspeech"}
 
 
-def test_a_corpus_is_called_as_its_module():
+def test_a_corpus_is_called_as_its_row():
     assert [corpus.name for corpus in CORPORA.values()] == list(CORPORA)
 
 

@@ -38,9 +38,9 @@ def a_corpus(package: Path) -> str:
         "from tts_prep.preprocess.corpora.corpus import Corpus\n"
         "from tts_prep.preprocess.source_utterance import SourceUtterance\n"
         "def read(root):\n    yield SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')\n"
-        "CORPUS = Corpus('scratch', read, 'Make STORE of the scratch corpus at CORPUS.')\n"
+        "SCRATCH = Corpus('scratch', read, 'Make STORE of the scratch corpus at CORPUS.')\n"
     )
-    added(folder / "room.py", '    "vctk",', '    "scratch",')
+    added(folder / "room.py", '    "vctk": ', '    "scratch": "scratch",')
     return (
         "from pathlib import Path; from tts_prep.preprocess import read_corpus\n"
         "rows, _ = read_corpus('scratch', Path('.')); assert [row.id for row in rows] == ['a']\n"

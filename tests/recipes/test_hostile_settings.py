@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from textgrids import long_form
 
-from tts_prep.corpora.texts_beside import read_text
+from tts_prep.corpora.folder import read_text
 from tts_prep.errors import AlignmentError, ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.settings import read_config_file, read_vocoder_config

@@ -1,21 +1,131 @@
-"""A folder of recordings, each with a text in a file of its own."""
+"""Folders of recordings, without texts or with the text of each in a file of its own: ``a.wav`` beside ``a.txt``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, Final
 
-from tts_prep.corpora.texts_beside import TextBeside, read_text, text_file
-from tts_prep.corpora.transcripts import recordings_below
+from tts_prep.corpora.transcripts import read_text_file, recordings_below
 from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
+from tts_prep.preprocess.text.scripts import is_labels
 from tts_prep.quantities import count_text
+
+NORMALIZED: Final = ".normalized.txt"
+_SUFFIXES: Final = (NORMALIZED, ".txt", ".lab", ".json")
+"""The suffixes of texts; the first that exists is read."""
+
+_SIBLINGS: Final = ("txts", "txt", "texts", "text", "transcripts", "transcript", "lab", "labs")
+"""Folders of texts beside the folder of the recordings, as in WenetSpeech4TTS (``wavs`` and ``txts``)."""
+
+_TIMES: Final = re.compile(r"[\d\s.,:;\[\]()'\"-]+")
+_MAX_JSON: Final = 1 << 22
+_TEXT_KEYS: Final = ("text", "transcript", "transcription", "sentence")
+_NORMALIZED_KEYS: Final = ("normalized_text", "text_normalized")
+_SPEAKER_KEYS: Final = ("speaker", "speaker_id", "spk")
+_NOT_COLUMNS: Final = frozenset(("id", "wav", "audio", "path", "audio_filepath", "file", "filename"))
+
+
+@dataclass(frozen=True)
+class TextBeside:
+    """The text of a recording, and what else its file says.
+
+    Attributes:
+        where: the file and line.
+        speaker: the speaker, or an empty string.
+        meta: columns: texts and numbers.
+        normalized: whether the file marks the text as normalized.
+    """
+
+    text: str
+    where: str
+    speaker: str = ""
+    meta: Mapping[str, str | float] = field(default_factory=dict)
+    normalized: bool = False
+
+
+def text_file(root: Path, audio: str) -> str:
+    """Return the path of a recording's text, or an empty string.
+
+    Args:
+        root: the root of the corpus.
+        audio: the path of the recording, relative to the root; so is the result.
+    """
+    path = PurePosixPath(audio)
+    beside = [path.with_name(path.stem + suffix) for suffix in _SUFFIXES]
+    if path.parent.parts:
+        above = path.parent.parent
+        beside += [above / name / (path.stem + suffix) for name in _SIBLINGS for suffix in _SUFFIXES]
+    return next((str(name) for name in beside if (root / name).is_file()), "")
+
+
+def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
+    """Read the text of a recording.
+
+    Lines are joined by spaces. In a file as in WenetSpeech4TTS, the first line is the id, a tab and the text, and the
+    second line has times, which are skipped.
+
+    Args:
+        root: the root of the corpus.
+        file: the path of the text, from `text_file`.
+        identifier: the id of the utterance.
+    """
+    if file.endswith(".json"):
+        return _read_json(root, file, identifier)
+    text = read_text_file(root, file, identifier)
+    if isinstance(text, Failure):
+        return text
+    lines = text.strip().split("\n")
+    if is_labels(text):
+        reason = f"{file}: labels with times, expected a text"
+        return Failure(identifier, f"{file}:1", "corpus", reason)
+    name, tab, rest = lines[0].partition("\t")
+    if tab and name == PurePosixPath(file).stem:
+        lines[0] = rest
+        lines = lines[: 1 if len(lines) > 1 and _TIMES.fullmatch(lines[1]) else len(lines)]
+    return TextBeside(" ".join(" ".join(lines).split()), f"{file}:1", normalized=file.endswith(NORMALIZED))
+
+
+def _read_json(root: Path, file: str, identifier: str) -> TextBeside | Failure:
+    """Read an object with a text, as in Emilia; other texts and numbers become columns."""
+    try:
+        found: Any = json.loads(read_regular(root / file, _MAX_JSON))
+    except OSError as error:
+        return Failure(identifier, file, "corpus", f"{file}: cannot be read ({error.strerror})")
+    except (ValueError, RecursionError) as error:
+        return Failure(identifier, file, "corpus", f"{file}: not JSON ({error})")
+    texts = found if isinstance(found, dict) else {}
+    normalized, text, speaker = (
+        next((str(texts[key]).strip() for key in keys if type(texts.get(key)) in kinds), "")
+        for keys, kinds in ((_NORMALIZED_KEYS, (str,)), (_TEXT_KEYS, (str,)), (_SPEAKER_KEYS, (str, int)))
+    )
+    if not (normalized or text):
+        reason = f"{file}: expected an object with one of {', '.join((*_TEXT_KEYS, *_NORMALIZED_KEYS))}"
+        return Failure(identifier, file, "corpus", reason)
+    used = {*_TEXT_KEYS, *_NORMALIZED_KEYS, *_SPEAKER_KEYS, *_NOT_COLUMNS, *FIXED_COLUMNS}
+    meta = {key: value for key, item in texts.items() if key not in used and (value := _column(key, item)) is not None}
+    return TextBeside(normalized or text, f"{file}:1", speaker, meta, bool(normalized))
+
+
+def _column(name: str, value: object) -> str | float | None:
+    """Return the value of a column, or None if it cannot be one."""
+    if not name.isidentifier() or isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value) if abs(value) < 1 << 53 and math.isfinite(value) else None
+    return value if isinstance(value, str) else None
+
 
 SPEAKERS: Final = ("last", "first", "none", *"123456789")
 """Values of the option ``speakers``."""
@@ -118,7 +228,7 @@ def _of_one_kind(text: TextBeside, identifier: str, numeric: dict[str, bool]) ->
     return replace(text, meta=meta)
 
 
-CORPUS = Corpus(
+FOLDER = Corpus(
     "folder",
     read_folder,
     r"""Make STORE of a folder of recordings, each with its text in a file beside it: a.wav and a.txt, a.lab or a.json.
@@ -147,4 +257,45 @@ CORPUS = Corpus(
         ("*/*.wav", "*/*.lab"),
         ("*.mp3", "*.json"),
     ),
+)
+
+
+_EXAMINED: Final = 1000
+"""The number of recordings for which a text is searched."""
+
+
+def read_recordings(root: Path, report: Callable[[str], None] = lambda _: None) -> Iterator[SourceUtterance | Failure]:
+    """Yield the recordings below a folder, sorted by path, with empty texts.
+
+    The id is the path without its suffix; the folder, relative to the root, becomes the column ``folder``. Files and
+    folders whose names start with a dot are skipped.
+
+    Args:
+        report: called with one line if recordings have texts, which are not read.
+
+    Raises:
+        CorpusError: the folder is missing, cannot be read, or has no recordings.
+    """
+    names = recordings_below(root)
+    if with_text := sum(bool(text_file(root, name)) for name in names[:_EXAMINED]):
+        report(f"note: {with_text:,} of {len(names[:_EXAMINED]):,} recordings have a text; 'tts-prep folder' reads it")
+    for name in names:
+        path = PurePosixPath(name)
+        folder = "" if str(path.parent) == "." else str(path.parent)
+        yield SourceUtterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
+
+
+RECORDINGS = Corpus(
+    "recordings",
+    read_recordings,
+    r"""Make STORE of the recordings in the folder CORPUS, without texts, to train a vocoder.
+
+    All recordings in CORPUS and its subfolders are used; the folder becomes a column. There are no
+    phonemes. For a corpus with texts, use its command with --frontend none.
+
+    \b
+    Example:
+      tts-prep recordings audio store --preset hifigan --waveform int16
+    """,
+    texts=False,
 )

@@ -208,7 +208,7 @@ def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> 
     return _Table(file, rows, tuple(failures))
 
 
-CORPUS = Corpus(
+KALDI = Corpus(
     "kaldi",
     read_kaldi,
     r"""Make STORE of the Kaldi data folder CORPUS.

@@ -17,7 +17,7 @@ def _read(
     corpus: Path, *, root: Path | None = None, texts: bool = True, report: Callable[[str], None], **options: Any
 ) -> Iterator[SourceUtterance | Failure]:
     # Imported late, because help texts and worker processes do not read manifests.
-    from tts_prep.corpora.manifests import read_manifest
+    from tts_prep.corpora.manifests.reader import read_manifest
 
     return read_manifest(corpus, root=root, texts=texts, report=report, **options)
 
@@ -29,7 +29,7 @@ def _sources(paths: Sequence[Path]) -> tuple[Path, dict[str, Any]]:
     return corpus, {"files": [os.path.relpath(path, corpus) for path in paths]}
 
 
-CORPUS = Corpus(
+MANIFEST = Corpus(
     "manifest",
     _read,
     r"""Make STORE of the recordings listed in manifests, or contained in them.

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from tts_prep.corpora.manifests.json_lines import JsonLines, json_objects
 from tts_prep.corpora.manifests.lhotse import Lhotse
-from tts_prep.corpora.manifests.parquet import ParquetFile
-from tts_prep.corpora.manifests.row import Container
-from tts_prep.corpora.manifests.tables import Table
+from tts_prep.corpora.manifests.rows import Container
+from tts_prep.corpora.manifests.tables import ParquetFile, Table
 from tts_prep.corpora.manifests.tars import Tar
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.spreadsheets import of_cell

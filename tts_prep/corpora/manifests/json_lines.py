@@ -1,18 +1,117 @@
-"""JSON lines, as written by NeMo, Emilia, audiofolders and lhotse, and arrays of objects."""
+"""JSON lines, as written by NeMo, Emilia, audiofolders and lhotse, and arrays of objects, of any length."""
 
 from __future__ import annotations
 
+import codecs
+import itertools
 import json
 import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from tts_prep.corpora.manifests.json_arrays import json_array, object_or_failure
-from tts_prep.corpora.manifests.row import Row
-from tts_prep.corpora.manifests.text_files import open_text, opened_text
+from tts_prep.corpora.manifests.rows import Row, open_text, opened_text
+from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+
+_CHUNK: Final = 1 << 20
+_MAX_OBJECT: Final = 1 << 28
+"""The maximum length of an object in characters. A recording of GigaSpeech has a few million."""
+_SPACE: Final = re.compile(r"[\s,]*")
+
+
+def json_array(path: Path, key: str = "") -> Iterator[tuple[str, dict[str, Any] | Failure]]:
+    """Yield the objects of an array, as pairs (location, object or failure).
+
+    The array is the document, or the value of a key of the object that the document is.
+
+    Raises:
+        CorpusError: the file cannot be read, or has no such array.
+    """
+    text = _Text(path)
+    start = re.compile(rf'"{re.escape(key)}"\s*:\s*\[' if key else r"\s*\[")
+    found = start.search(text.buffer) if key else start.match(text.buffer)
+    if not found:
+        raise CorpusError(f"{path}: expected a JSON {f'object with the array {key!r}' if key else 'array'}")
+    text.position = found.end()
+    decoder = json.JSONDecoder()
+    number = 0
+    while text.next_character() not in ("]", ""):
+        number += 1
+        where = f"{path.name}:[{number}]"
+        try:
+            value = text.decoded(decoder)
+        except (ValueError, RecursionError) as error:
+            # Without its end, the next object is not found.
+            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error}); the rest of the file is not read")
+            return
+        yield where, object_or_failure(where, value)
+    if text.next_character() != "]":
+        where = f"{path.name}:[{number + 1}]"
+        yield where, Failure("", where, "corpus", f"{where}: the array has no end; the file is truncated")
+
+
+def object_or_failure(where: str, value: Any) -> dict[str, Any] | Failure:
+    """Return a JSON value that is an object, and a failure for any other."""
+    if isinstance(value, dict):
+        return value
+    return Failure("", where, "corpus", f"{where}: expected a JSON object, found a {type(value).__name__}")
+
+
+class _Text:
+    """The part of a UTF-8 file that is being parsed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._chunks = self._read()
+        self.buffer = next(self._chunks, "")
+        self.position = 0
+
+    def next_character(self) -> str:
+        """Skip white space and commas, and return the next character; an empty string at the end."""
+        while True:
+            match = _SPACE.match(self.buffer, self.position)
+            self.position = match.end() if match else self.position
+            if self.position < len(self.buffer) or not self._more():
+                return self.buffer[self.position : self.position + 1]
+
+    def decoded(self, decoder: json.JSONDecoder) -> Any:
+        """Return the next JSON value.
+
+        Raises:
+            ValueError: there is none, or it is too long.
+        """
+        while True:
+            try:
+                value, self.position = decoder.raw_decode(self.buffer, self.position)
+            except ValueError as error:
+                rest = len(self.buffer) - self.position
+                if rest > _MAX_OBJECT:
+                    raise ValueError(f"longer than {_MAX_OBJECT:,} characters") from error
+                # As much again as there is, so that an object is not parsed once for each chunk.
+                if not self._more(1 + rest // _CHUNK):
+                    raise
+                continue
+            return value
+
+    def _more(self, chunks: int = 1) -> bool:
+        """Read more; return whether there was any."""
+        read = "".join(itertools.islice(self._chunks, chunks))
+        self.buffer, self.position = self.buffer[self.position :] + read, 0
+        return bool(read)
+
+    def _read(self) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        try:
+            with opened_text(self._path) as file:
+                while data := file.read(_CHUNK):
+                    yield decoder.decode(data) or " "
+                yield decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raise CorpusError(f"{self._path}: expected UTF-8 ({error.reason})") from error
+        except (OSError, EOFError) as error:
+            raise CorpusError(f"{self._path}: cannot be read ({error})") from error
 
 
 def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:

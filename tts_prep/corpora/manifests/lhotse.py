@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.corpora.manifests.json_lines import json_objects
-from tts_prep.corpora.manifests.row import Row
+from tts_prep.corpora.manifests.rows import Row
 from tts_prep.format.records.failures import Failure
 
 

@@ -1,4 +1,4 @@
-"""Tables with a header: CSV, TSV, and fields separated by | or ;, as in F5-TTS."""
+"""Tables: CSV, TSV and fields separated by | or ;, as in F5-TTS, and parquet and arrow files of ``datasets``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tts_prep.corpora.manifests.row import Row
-from tts_prep.corpora.manifests.text_files import MAX_LINE, open_text
+from tts_prep.corpora.manifests.rows import MAX_LINE, Row, open_text
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.recording_locations import ask_table, table_cell
 
 _SEPARATORS = ("\t", "|", ",", ";")
 _QUOTING = ",;"
@@ -108,3 +108,49 @@ def _fields(lines: Iterable[str], separator: str) -> list[str]:
         strict=True,
     )
     return [field.strip() for field in next(reader)]
+
+
+class ParquetFile:
+    """A parquet or arrow file, read by row groups or record batches, without the bytes of recordings.
+
+    Another process reads it, because a damaged file can crash the library.
+
+    Raises:
+        CorpusError: the file cannot be read.
+        MissingPackageError: pyarrow is not installed.
+    """
+
+    def __init__(self, path: Path, audio: str | None = None) -> None:
+        """Open a file.
+
+        Args:
+            audio: the column of the recordings; default: the first column of recordings as bytes.
+        """
+        self._path = path
+        schema, _ = ask_table(path, "schema", audio)
+        self._audio: str = schema["audio"]
+        self._n_groups: int = schema["groups"]
+        self.arrays: tuple[str, ...] = tuple(schema["arrays"])
+        self.holds_audio = bool(self._audio)
+
+    def rows(self) -> Iterator[Row | Failure]:
+        """Yield the rows in order."""
+        number = 0
+        for group in range(self._n_groups):
+            row, more = 0, True
+            while more:
+                found, _ = ask_table(self._path, "rows", self._audio, group, row)
+                more = found["more"]
+                for position, (is_held, path) in enumerate(zip(found["held"], found["paths"], strict=True)):
+                    number += 1
+                    where = f"{self._path.name}:{number}"
+                    values = {name: cells[position] for name, cells in found["columns"].items()}
+                    if not self._audio:
+                        yield Row(where, values)
+                    elif is_held:
+                        yield Row(where, values, str(self._path), table_cell(group, row, self._audio, found["size"]))
+                    elif path:
+                        yield Row(where, values, path)
+                    else:
+                        yield Failure("", where, "corpus", f"{where}: '{self._audio}' has neither bytes nor a path")
+                    row += 1

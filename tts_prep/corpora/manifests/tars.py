@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from tts_prep.corpora.manifests.row import Row
+from tts_prep.corpora.manifests.rows import Row
 from tts_prep.corpora.transcripts import AUDIO_SUFFIXES
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure

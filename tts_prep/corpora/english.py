@@ -1,18 +1,19 @@
-"""The VCTK corpus, releases 0.80 to 0.92."""
+"""Corpora of English: VCTK, CMU ARCTIC and GigaSpeech."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
-from tts_prep.corpora.transcripts import files_with, read_transcript, subfolders
+from tts_prep.corpora.transcripts import files_with, read_transcript, read_transcript_lists, subfolders
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.option import Option
-from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.quantities import count_text
 
 _MICROPHONES = ("mic1", "mic2")
@@ -51,7 +52,7 @@ def read_vctk(
             continue
         for identifier, names in recordings.items():
             empty = False
-            yield _utterance(root, f"{folder}/{speaker}", identifier, names, mic, speakers.get(speaker, {}))
+            yield _of_vctk(root, f"{folder}/{speaker}", identifier, names, mic, speakers.get(speaker, {}))
     if without:
         report(f"skipped, no recordings of {mic}: {', '.join(without)}")
     if empty and without:
@@ -74,7 +75,7 @@ def _recordings(folder: Path) -> dict[str, list[str]]:
     return recordings
 
 
-def _utterance(
+def _of_vctk(
     root: Path, folder: str, identifier: str, names: list[str], mic: str, meta: dict[str, str | float]
 ) -> SourceUtterance | Failure:
     speaker = folder.rpartition("/")[2]
@@ -123,7 +124,7 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
     return speakers
 
 
-CORPUS = Corpus(
+VCTK = Corpus(
     "vctk",
     read_vctk,
     r"""Make STORE of the VCTK corpus at CORPUS.
@@ -137,4 +138,119 @@ CORPUS = Corpus(
     """,
     options=(Option("mic", "The microphone whose recordings to use.", choices=_MICROPHONES, default="mic1"),),
     layout=(("txt", "wav48*"),),
+)
+
+
+def read_arctic(root: Path) -> Iterator[SourceUtterance | Failure]:
+    """Yield the utterances of ``etc/txt.done.data``, lines ``( arctic_a0001 "Text." )``, with ``wav/<id>.wav``.
+
+    The root is the folder of a speaker, such as ``cmu_us_slt_arctic``, or contains such folders. The id starts with the
+    speaker, because speakers read the same sentences.
+
+    Raises:
+        CorpusError: there is no such list.
+    """
+    line = r'\(\s*(?P<id>\S+)\s+"(?P<text>.*)"\s*\)'
+    return read_transcript_lists(root, "**/etc/txt.done.data", line, _of_arctic, "'( id \"text\" )'")
+
+
+def _of_arctic(folder: PurePosixPath, names: tuple[str, ...], line: re.Match[str], where: str) -> SourceUtterance:
+    parts = names[-2].split("_")
+    speaker = parts[2] if len(parts) > 2 else names[-2]
+    audio = f"{folder.parent / 'wav' / line['id']}.wav"
+    return SourceUtterance(f"{speaker}-{line['id']}", line["text"].replace('\\"', '"'), audio, where, speaker)
+
+
+ARCTIC = Corpus(
+    "arctic",
+    read_arctic,
+    r"""Make STORE of a speaker, or of several speakers, of the CMU ARCTIC corpora at CORPUS.
+
+    CORPUS contains etc/txt.done.data and wav/<id>.wav, or folders such as cmu_us_slt_arctic with these.
+
+    \b
+    Example:
+      tts-prep arctic cmu_us_slt_arctic store
+    """,
+    layout=(("etc/txt.done.data",), ("*/etc/txt.done.data",)),
+)
+
+
+_MARKS: Final = {"COMMA": ",", "PERIOD": ".", "QUESTIONMARK": "?", "EXCLAMATIONPOINT": "!"}
+_TAG: Final = re.compile(r" ?<([A-Z]+)>")
+_SUBSETS: Final = ("XS", "S", "M", "L", "XL", "DEV", "TEST")
+
+
+def read_gigaspeech(root: Path, subset: str = "XL") -> Iterator[SourceUtterance | Failure]:
+    """Yield the segments of ``GigaSpeech.json`` that belong to a subset.
+
+    Texts are in capitals and become lower case, because frontends spell capitals; tags such as ``<COMMA>`` become
+    punctuation. Segments without speech (``<SIL>``, ``<MUSIC>``, ``<NOISE>``, ``<OTHER>``) are left out.
+
+    Args:
+        root: the folder of ``GigaSpeech.json``.
+        subset: one of XS, S, M, L, XL, DEV and TEST.
+
+    Raises:
+        CorpusError: there is no such file.
+    """
+    # Imported late, because help texts and worker processes do not read manifests.
+    from tts_prep.corpora.manifests.json_lines import json_array
+
+    for where, recording in json_array(root / "GigaSpeech.json", "audios"):
+        if isinstance(recording, Failure):
+            yield recording
+            continue
+        segments = recording.get("segments")
+        for segment in segments if isinstance(segments, list) else ():
+            if not isinstance(segment, dict) or not isinstance(segment.get("subsets"), list):
+                yield Failure("", where, "corpus", f"{where}: expected segments with 'subsets'")
+            elif f"{{{subset}}}" in segment["subsets"] and (utterance := _of_segment(recording, segment, where)):
+                yield utterance
+
+
+def _of_segment(
+    recording: Mapping[str, Any], segment: Mapping[str, Any], where: str
+) -> SourceUtterance | Failure | None:
+    """Return the utterance of a segment, or None if nobody speaks in it."""
+    try:
+        text, identifier, path = str(segment["text_tn"]), str(segment["sid"]), str(recording["path"])
+        start, end = float(segment["begin_time"]), float(segment["end_time"])
+        if not 0 <= start < end:
+            raise ValueError
+    except (KeyError, TypeError, ValueError):
+        return Failure("", where, "corpus", f"{where}: expected path, sid, text_tn, begin_time and end_time")
+    spoken = _TAG.sub(lambda tag: _MARKS.get(tag[1], ""), text).strip().lower()
+    if not spoken:
+        return None
+    speaker = str(segment.get("speaker") or "N/A")
+    meta = {"source": str(recording.get("source", "")), "category": str(recording.get("category", ""))}
+    return SourceUtterance(
+        identifier,
+        spoken,
+        path,
+        where,
+        ANONYMOUS if speaker == "N/A" else speaker,
+        meta,
+        normalized=True,
+        start=start,
+        end=end,
+    )
+
+
+GIGASPEECH = Corpus(
+    "gigaspeech",
+    read_gigaspeech,
+    r"""Make STORE of a subset of the GigaSpeech corpus at CORPUS.
+
+    CORPUS contains GigaSpeech.json and audio/. Segments of recordings are read. Capitals become lower case, and tags
+    punctuation. Source and category become columns.
+
+    \b
+    Example:
+      tts-prep gigaspeech GigaSpeech store --subset M
+    """,
+    options=(Option("subset", "Use this subset.", choices=_SUBSETS, default="XL"),),
+    languages=("en-us",),
+    layout=(("GigaSpeech.json",),),
 )
