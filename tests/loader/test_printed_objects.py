@@ -24,7 +24,7 @@ def printed_things(folder: Path) -> Iterator[Any]:
     chain = loader.ChainDataset(dataset, other)
     sampler = loader.LengthBucketBatchSampler(dataset.n_frames, max_frames=200, n_shapes=3, world_size=2)
     yield from (dataset, dataset[0], dataset[0].arrays, dataset.metadata, dataset.columns, dataset.id, dataset.speaker)
-    yield from (dataset.selection_statistics("mel"), chain, chain.speaker, chain[1:3], chain.__getitems__([1, 9]))
+    yield from (dataset.selection_statistics("mel"), chain, chain.speaker, chain[1:3], *chain.__getitems__([1, 9]))
     yield from (sampler, sampler.plan(0), sampler.shapes[0], loader.Budget("n_frames", 3))
     yield from (loader.RandomSampler(dataset), loader.BatchSampler(range(5), 2), loader.MixingSampler([0, 1]))
     yield from (loader.DataLoader(dataset), loader.SegmentCollator(3, 2))

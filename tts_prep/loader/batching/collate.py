@@ -18,7 +18,7 @@ from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, fill, pad_arrays
 from tts_prep.loader.batching.unpadded import Unpadded
-from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen
+from tts_prep.loader.dataset.half_precision import half_bits, widen
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -168,7 +168,7 @@ class Collator:
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
         multiple = self.pad_to_multiple
-        if self.time_major and all(map(is_half, unpadded.mels)):
+        if self.time_major and unpadded.mel_types == {"e"}:
             batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
         elif self.time_major:
             batch, lengths = fill(unpadded.float32_mels(), size, longest, padding, np.float32, buffers, multiple)

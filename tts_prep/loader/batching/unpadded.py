@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.agreement import check_agreement, check_array_agreement
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -44,8 +44,15 @@ class Unpadded:
     arrays: Mapping[str, list[Array]] = field(default_factory=dict)
     specs: Mapping[str, ArraySpec] = field(default_factory=dict)
 
+    @property
+    def mel_types(self) -> set[str]:
+        """The dtypes of the mels as numpy's characters: ``"e"`` is float16."""
+        return {mel.dtype.char for mel in self.mels}
+
     def float32_mels(self) -> list[Array]:
         """Return the mels as float32: views where they are stored so, else copies."""
+        if "e" not in self.mel_types:
+            return self.mels
         return [
             widened(mel, store.mel_offset) if is_half(mel) else mel
             for mel, store in zip(self.mels, self.stores, strict=True)
@@ -72,9 +79,7 @@ class Unpadded:
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         if isinstance(utterances, UtteranceDataset):
-            utterances = MixedUtterances.of(utterances)
-        if isinstance(utterances, MixedUtterances):
-            unpadded = _of_mixture(utterances, waveform=waveform)
+            unpadded = _of_dataset(utterances, waveform=waveform)
         else:
             unpadded = _of_list(utterances, waveform=waveform)
         if not arrays:
@@ -87,16 +92,17 @@ class Unpadded:
         )
 
 
-def _of_mixture(utterances: MixedUtterances, *, waveform: bool | None) -> Unpadded:
-    stores, ids, codes = utterances.values()
+def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
+    stores = [dataset.metadata] * len(dataset)
+    ids: Any = dataset._store.column("id")
     return Unpadded(
         stores,
-        ids,
-        np.array(utterances.rows, np.int64),
-        np.array(codes, np.int64),
-        utterances.views("mel"),
-        utterances.views("phonemes"),
-        utterances.views("waveform") if _with_waveforms(stores, waveform) else None,
+        ids.take(dataset.indices),
+        dataset.indices,
+        dataset.columns.speaker.checked_codes(),
+        dataset._stored_views("mel"),
+        dataset._stored_views("phonemes"),
+        dataset._stored_views("waveform") if _with_waveforms(stores[:1], waveform) else None,
     )
 
 
@@ -114,19 +120,20 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpad
         check_agreement(metadata, [f"the store of utterance '{utterance.id}'" for utterance in different])
         for utterance in different[1:]:
             # A code of another table would silently stand for another speaker.
-            if utterance.store.speakers != metadata[0].speakers:
+            speakers = utterance.store.speakers
+            if speakers is not metadata[0].speakers and speakers != metadata[0].speakers:
                 raise ConfigurationError(
                     f"utterance '{utterance.id}' is from a store with another speaker table than '{different[0].id}'; "
                     "ChainDataset merges the speaker tables of several stores"
                 )
     kept = _with_waveforms([utterance.store for utterance in stores.values()], waveform)
-    samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None]
+    samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None] if kept else []
     return Unpadded(
         [utterance.store for utterance in utterances],
         [utterance.id for utterance in utterances],
         np.array([utterance.index for utterance in utterances], np.int64),
         np.array([utterance.speaker_code for utterance in utterances], np.int64),
-        [utterance.mel for utterance in utterances],
+        [utterance._stored_mel for utterance in utterances],
         [utterance.phonemes for utterance in utterances],
         samples if kept and len(samples) == len(utterances) else None,
     )
@@ -138,16 +145,8 @@ def _array(utterances: UtteranceDataset | Sequence[Utterance], name: str) -> tup
     Raises:
         ConfigurationError: a store has no such array, or their arrays do not match.
     """
-    if isinstance(utterances, MixedUtterances):
-        datasets = list(dict.fromkeys(utterances.datasets))
-        # Only these say which utterances have no value; views as they are stored are zeros there.
-        if name == "mel" or any(name in of.arrays and of.arrays[name].failures for of in datasets):
-            views = utterances.in_order(source.dataset.views(name) for source in utterances.sources)
-        else:
-            views = utterances.views(name)
-        specs = [dataset.arrays[name] for dataset in datasets]
-        check_array_agreement(name, specs, [str(dataset.path) for dataset in datasets])
-        return views, specs[0]
+    if isinstance(utterances, UtteranceDataset):
+        return utterances.views(name), utterances.arrays[name]
     missing = next((utterance for utterance in utterances if name not in utterance.arrays), None)
     if missing is not None:
         raise ConfigurationError(

@@ -9,10 +9,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.loader.dataset.metadata import StoreMetadata
-
-_OF_RECORDINGS = ("channel", "trim_db")
-"""Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
+from tts_prep.loader.dataset.metadata import OF_RECORDINGS, StoreMetadata
 
 _OF_VALUES = ("of", "unit", "unvoiced")
 """Settings of added arrays that affect what a value means, not how it is found: stores must not differ in them."""
@@ -34,14 +31,14 @@ def check_agreement(stores: Sequence[StoreMetadata], names: Sequence[str]) -> No
 
 
 def _differences(a: StoreMetadata, b: StoreMetadata) -> list[str]:
-    if a is b:
+    if a is b or a.agreement == b.agreement:
         return []
     differences = [
         f"{name} is {getattr(a, name)} in one and {getattr(b, name)} in the other"
         for name in ("sample_rate", "hop_length", "n_mels", "pad_id")
         if getattr(a, name) != getattr(b, name)
     ]
-    for name in sorted({*a.audio_settings, *b.audio_settings}.difference(_OF_RECORDINGS)):
+    for name in sorted({*a.audio_settings, *b.audio_settings}.difference(OF_RECORDINGS)):
         one, other = a.audio_settings.get(name), b.audio_settings.get(name)
         if one != other and name not in ("sample_rate", "hop_length", "n_mels"):
             differences.append(f"audio.{name} is {one} in one and {other} in the other")

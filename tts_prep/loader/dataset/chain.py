@@ -13,7 +13,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.loader.batch_info import info_of, with_info_of
+from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.agreement import check_agreement
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.composition import (
@@ -28,7 +28,6 @@ from tts_prep.loader.dataset.composition import (
     with_speakers,
 )
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance
@@ -103,35 +102,23 @@ class ChainDataset(DatasetMixin[T_co]):
         return self._checked(self.datasets[number][i - self._starts[number]], number)  # type: ignore[no-any-return]
 
     def __getitems__(self, positions: Positions) -> Any:
-        """Return the examples at positions; for utterances of stores, as `MixedUtterances` for `collate`."""
+        """Return the examples at positions."""
         wanted = np.asarray(select_rows(range(len(self)), positions))
         if self._leaves is not None:
             numbers = np.searchsorted(self._leaf_starts, wanted, side="right") - 1
             leaves = [self._leaves[number] for number in numbers.tolist()]
             within = (wanted - self._leaf_starts[numbers]).tolist()
-            rows = [leaf._row_of(position) for leaf, position in zip(leaves, within, strict=True)]
-            return MixedUtterances(leaves, rows, info_of(positions))
+            found = (leaf._utterance(int(leaf._rows[at])) for leaf, at in zip(leaves, within, strict=True))
+            return with_info_of(positions, found)
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
-        found: dict[int, tuple[UtteranceDataset, int]] = {}
         examples: list[Any] = [None] * len(wanted)
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
             inner = with_info_of(positions, (wanted[places] - self._starts[number]).tolist())
             dataset = self.datasets[number]
             selected = dataset.__getitems__(inner) if hasattr(dataset, "__getitems__") else [dataset[i] for i in inner]
-            if isinstance(selected, UtteranceDataset):
-                selected = MixedUtterances.of(selected)
-            if isinstance(selected, MixedUtterances):
-                of_rows = zip(selected.datasets, selected.rows, strict=True)
-                found.update(zip(places.tolist(), of_rows, strict=True))
-            else:
-                for place, example in zip(places.tolist(), selected, strict=True):
-                    examples[place] = self._checked(example, number)
-        if len(found) == len(wanted):
-            ordered = [found[place] for place in range(len(wanted))]
-            return MixedUtterances([one for one, _ in ordered], [row for _, row in ordered], info_of(positions))
-        for place, (dataset, row) in found.items():
-            examples[place] = dataset._utterance(row)
+            for place, example in zip(places.tolist(), selected, strict=True):
+                examples[place] = self._checked(example, number)
         return with_info_of(positions, examples)
 
     def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:

@@ -22,7 +22,6 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.mixture import MixedUtterances
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -177,8 +176,6 @@ def stores_of(dataset: Any) -> list[StoreMetadata]:
     """Return the metadata of the stores from which the examples of a dataset are made; [] if they are unknown."""
     if isinstance(dataset, UtteranceDataset):
         return [dataset.metadata]
-    if isinstance(dataset, MixedUtterances):
-        return [inner.metadata for inner in dict.fromkeys(dataset.datasets)]
     if isinstance(dataset, DatasetMixin):
         return dataset.stores()
     return stores_of(dataset.dataset) if _is_subset(dataset) else []
@@ -206,9 +203,6 @@ def with_speakers(dataset: Any, names: tuple[str, ...], codes: Mapping[str, int]
     def change(inner: Any) -> Any:
         if isinstance(inner, UtteranceDataset):
             return inner._with_speakers(names, codes)
-        if isinstance(inner, MixedUtterances):
-            changed = {one: one._with_speakers(names, codes) for one in dict.fromkeys(inner.datasets)}
-            return MixedUtterances([changed[one] for one in inner.datasets], inner.rows, inner.batch_info)
         if isinstance(inner, DatasetMixin):
             return inner._over(change)
         if _is_subset(inner):

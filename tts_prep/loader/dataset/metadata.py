@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ import numpy.typing as npt
 
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader.dataset.statistics import speaker_values
+
+OF_RECORDINGS = ("channel", "trim_db")
+"""Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
 
 _MAX_INT32 = (1 << 31) - 1
 _MAX_FLOAT32 = 3e38
@@ -77,6 +82,13 @@ class StoreMetadata:
     path: Path = Path()
     arrays: Mapping[str, ArraySpec] = field(default_factory=dict)
     cleaning: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def agreement(self) -> str:
+        """What is equal in stores whose utterances can be in one batch: mel settings and vocabulary, as a checksum."""
+        audio = {name: value for name, value in self.audio_settings.items() if name not in OF_RECORDINGS}
+        numbers = self.sample_rate, self.hop_length, self.n_mels, self.pad_id, self.silence.tolist()
+        return json_sha256([audio, numbers, self.symbols])
 
     def __repr__(self) -> str:
         return (

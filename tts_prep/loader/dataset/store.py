@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manife
 from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
+from tts_prep.loader.dataset.selection import Rows, as_slice
 from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 
 _MAX_FILES = 20_000
@@ -46,28 +47,6 @@ class _CachedStore(Protocol):
     def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile: ...
 
     ahead: Callable[..., Iterable[Any]]
-
-
-class Places(NamedTuple):
-    """Where an array of each utterance is: functions of a row of the index.
-
-    Attributes:
-        shard: returns the number of the shard.
-        start: returns the first row in the array of the shard.
-        length: returns the number of rows.
-        arrays: the arrays of the shards that are mapped.
-    """
-
-    shard: Callable[[int], int]
-    start: Callable[[int], int]
-    length: Callable[[int], int]
-    arrays: Mapping[int, Array]
-
-    def view(self, row: int) -> Array | None:
-        """Return the array of a row of the index; None if its file is not mapped or contradicts the index."""
-        start, length, array = self.start(row), self.length(row), self.arrays.get(self.shard(row))
-        view = None if array is None or start < 0 else array[start : start + length]
-        return view if view is not None and len(view) == length else None
 
 
 class Store:
@@ -124,7 +103,7 @@ class Store:
         self._columns: dict[str, Column] = {}
         self._files: dict[str, MappedFile] = {}
         self._arrays: dict[str, dict[int, Array]] = {}
-        self._places: dict[str, Places] = {}
+        self._readers: dict[str, Callable[[int], Array]] = {}
         self._ood_texts: OutOfDomainTexts | None = None
         self._shard_starts: Array | None = None
 
@@ -222,7 +201,7 @@ class Store:
             self._cached.fetch(entry)
         return list(read_failures(self.path, entry.rows))
 
-    def first_rows(self, shards: Array) -> Array:
+    def _first_rows(self, shards: Array) -> Array:
         """Return the first index row of each given shard."""
         if self._shard_starts is None:
             counts = [entry.rows for entry in self.manifest.shards]
@@ -232,48 +211,59 @@ class Store:
             raise broken(f"{self.index.path}: a row refers to shard {int(shards[bad][0])} of {len(self._shard_starts)}")
         return self._shard_starts[shards]
 
-    def places(self, name: str) -> Places | None:
-        """Return where an array of each utterance is; None if there is no such array or it has one row each."""
-        if name in self._places:
-            return self._places[name]
-        spec = self.manifest.specs.get(name)
-        if spec is not None and spec.columns is not None:
-            # A batch has few rows of a store, for which a method of the column is faster than an array of positions.
-            shard, start, length = (np.asarray(self.column(column)).item for column in ("shard", *spec.columns))
-            self._places[name] = Places(shard, start, length, self._arrays.setdefault(name, {}))
-        return self._places.get(name)
-
-    def slices(self, name: str, shards: Array, starts: Array, lengths: Array) -> list[Array]:
-        """Return read-only views of intervals of rows of an array.
-
-        Args:
-            name: the name of the array.
-            shards: [n] shard numbers.
-            starts: [n] the first rows.
-            lengths: [n] the numbers of rows.
+    def views(self, name: str, rows: Rows) -> list[Array]:
+        """Return an array of each row of the index, as a read-only view of the map of its shard.
 
         Raises:
-            CorruptStoreError: an interval exceeds the array of its shard.
+            CorruptStoreError: a shard is broken, or does not have the rows that the index says.
         """
-        # Python integers, so that a start near 2**63 cannot overflow.
-        places = list(zip(shards.tolist(), starts.tolist(), lengths.tolist(), strict=True))
-        arrays = self._arrays.get(name, {})
+        columns = self.manifest.specs[name].columns
+        at = as_slice(rows) if isinstance(rows, range) else rows
+        shards, *of_rows = [np.asarray(self.column(column))[at] for column in ("shard", *(columns or ()))]
+        if columns is None:
+            of_rows = [np.asarray(rows, np.int64) - self._first_rows(shards), np.ones(len(rows), np.int64)]
+        starts, lengths = of_rows
+        # Sums of hostile numbers wrap around: the length of a view is then another.
+        places = [values.tolist() for values in (shards, starts, starts + lengths)]
+        arrays: Mapping[int, Array] = self._arrays.get(name, {})
         try:
-            views = [arrays[shard][start : start + length] for shard, start, length in places]
+            views = [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
         except KeyError:
-            needed = {shard for shard, _, _ in places if shard not in arrays}
+            needed = set(places[0])
             if self._cached is not None:
-                self._cached.fetch_all(self._files_with([name], needed), self._release)
+                self._cached.fetch_all(self._files_with([name], needed - arrays.keys()), self._release)
             # Referenced here, so that none of them is closed while the others are mapped.
-            arrays = {shard: self.array(name, shard) for shard in {shard for shard, _, _ in places}}
-            views = [arrays[shard][start : start + length] for shard, start, length in places]
-        for view, (shard, start, length) in zip(views, places, strict=True):
-            if start < 0 or len(view) != length:
-                raise broken(
-                    f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has "
-                    f"{len(self.array(name, shard)):,} rows, the index says {start:,} + {length:,}"
-                )
-        return views
+            arrays = {shard: self.array(name, shard) for shard in needed}
+            views = [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
+        if [*map(len, views)] != lengths.tolist() or min(places[1], default=0) < 0:
+            found = np.fromiter(map(len, views), np.int64)
+            bad = int(np.flatnonzero((starts < 0) | (found != lengths))[0])
+            shard = places[0][bad]
+            raise broken(
+                f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has "
+                f"{len(self.array(name, shard)):,} rows, the index says {starts[bad]:,} + {lengths[bad]:,}"
+            )
+        return views if columns else [view[0] for view in views]
+
+    def reader(self, name: str) -> Callable[[int], Array]:
+        """Return what gives an array of one row of the index, as `views` does, for a batch of many stores.
+
+        The array has columns of starts and lengths.
+        """
+        read = self._readers.get(name)
+        if read is None:
+            columns = "shard", *(self.manifest.specs[name].columns or ())
+            shard, start, length = (np.asarray(self.column(column)).item for column in columns)
+            arrays = self._arrays.setdefault(name, {})
+
+            def read(row: int) -> Array:
+                array, first, count = arrays.get(shard(row)), start(row), length(row)
+                view = None if array is None or first < 0 else array[first : first + count]
+                # Otherwise a file is not mapped yet, or an error is to be raised.
+                return view if view is not None and len(view) == count else self.views(name, range(row, row + 1))[0]
+
+            self._readers[name] = read
+        return read
 
     def fetched_ahead(self, batches: Iterable[Any], shards_of: Callable[[Any], Iterable[int]]) -> Iterable[Any]:
         """Yield batches. The files of later ones are downloaded meanwhile, if the store is behind a URL.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,21 @@ if TYPE_CHECKING:
 
 
 class _HasArrays(Protocol):
-    """A dataset, of which this module knows only its arrays."""
+    """A dataset, of which this module knows only what is made of a row."""
 
     @property
     def arrays(self) -> Mapping[str, ArraySpec]: ...
 
-    def views(self, name: str) -> list[Array]: ...
+    def _field(self, name: str, row: int) -> Any: ...
+
+    def _array(self, name: str, row: int) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Utterance:
     """One utterance. Its arrays are read-only views of the store; copy them before modifying.
+
+    Of an utterance of a dataset, most attributes are made when they are asked for.
 
     Example:
         >>> from tts_prep.loader import UtteranceDataset
@@ -78,11 +82,25 @@ class Utterance:
         )
 
     def __getattr__(self, name: str) -> Array:
-        # Called only for names that are no fields; while a copy is made, there are no fields yet.
-        arrays = self.__dict__.get("arrays", {})
+        # Called for fields that are not made yet, and for names that are no fields.
+        made = self.__dict__
+        if "_dataset" in made and name in self.__dataclass_fields__:
+            made[name] = made["_dataset"]._field(name, made["index"])
+            return made[name]  # type: ignore[no-any-return]
+        # While a copy is made, there are no fields yet.
+        arrays = self.arrays if "_dataset" in made else made.get("arrays", {})
         if name in arrays:
-            return arrays[name]  # type: ignore[no-any-return]
+            return arrays[name]
         raise AttributeError(f"the utterance has no '{name}'; its arrays are {', '.join(arrays)}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    @property
+    def _stored_mel(self) -> Array:
+        """The mel as the store has it: float16 without the offset of the store."""
+        stored: Array | None = self.__dict__.get("_mel")
+        return self.mel if stored is None else stored
 
     @property
     def audio(self) -> npt.NDArray[np.float32]:
@@ -117,8 +135,9 @@ class Utterance:
 class UtteranceArrays(Mapping[str, Array]):
     """The arrays of one utterance by name; see `UtteranceDataset.views`."""
 
-    def __init__(self, dataset: _HasArrays) -> None:
+    def __init__(self, dataset: _HasArrays, row: int) -> None:
         self._dataset = dataset
+        self._row = row
 
     @property
     def specs(self) -> Mapping[str, ArraySpec]:
@@ -128,7 +147,7 @@ class UtteranceArrays(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         if name not in self._dataset.arrays:
             raise KeyError(name)
-        return self._dataset.views(name)[0]
+        return self._dataset._array(name, self._row)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._dataset.arrays)

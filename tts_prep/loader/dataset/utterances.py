@@ -26,7 +26,7 @@ from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_ro
 from tts_prep.loader.dataset.speakers import CommonSpeakers
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
-from tts_prep.loader.dataset.store import Places, Store
+from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch.reading_ahead import ask_for
@@ -478,36 +478,34 @@ class UtteranceDataset(FixedColumns):
         """
         if self._spec(name).failures:
             self._check_values(name)
-        return self._maps(name)
+        return self._store.views(name, self._rows)
 
-    def _row_of(self, position: int) -> int:
-        """Return the row in the store of the utterance at a position, which is not negative."""
-        return int(self._rows[position])
+    def _array(self, name: str, row: int) -> Array:
+        """Return an array of a row of the store, selected or not, as `views` does."""
+        spec = self._spec(name)
+        if spec.failures or spec.columns is None or (name == "mel" and spec.numpy_dtype != np.float32):
+            return self._selected(range(row, row + 1)).views(name)[0]
+        return self._store.reader(name)(row)
 
     @cached_property
-    def _by_row(self) -> tuple[StoreMetadata, Callable[[int], str], Callable[[int], int]]:
-        """The store's metadata, and what returns the id and the common speaker code of a row, selected or not."""
+    def _by_row(self) -> tuple[StoreMetadata, Any, Any, Any, Any]:
+        """The store, and what returns the id, the common speaker code, the mel and the phonemes of a row of it."""
         ids: Any = self._store.column("id")
         speakers: Any = self._store.column("speaker")
-        common = None if self._speakers is None else self._speakers.codes.tolist()
+        codes = speakers.codes.item
+        common = range(len(speakers.table)) if self._speakers is None else self._speakers.codes.tolist()
 
         def code(row: int) -> int:
-            own: int = speakers.codes.item(row)
-            if not 0 <= own < len(speakers.table):
+            own: int = codes(row)
+            if not 0 <= own < len(common):
                 speakers[row]  # raises the error
-            return own if common is None else common[own]
+            return common[own]
 
-        return self.metadata, ids.at, code
+        return self.metadata, ids.at, code, self._store.reader("mel"), self._store.reader("phonemes")
 
     @cached_property
     def _meta_names(self) -> list[str]:
         return [name for name in self.columns if name not in FIXED_COLUMNS]
-
-    def _places_of(self, name: str) -> Places | None:
-        """Return what says where an array of each row of the store is; None if it is not known by row."""
-        spec = self.arrays.get(name)
-        # What some rows lack is read by the way that looks for them.
-        return None if spec is None or spec.failures else self._store.places(name)
 
     def _spec(self, name: str) -> ArraySpec:
         spec = self.arrays.get(name)
@@ -527,15 +525,6 @@ class UtteranceDataset(FixedColumns):
                     "utterances out"
                 )
 
-    def _maps(self, name: str) -> list[Array]:
-        spec = self._spec(name)
-        shards = np.asarray(self.columns["shard"])
-        if spec.columns is None:
-            starts = self.indices - self._store.first_rows(shards)
-            return [view[0] for view in self._store.slices(name, shards, starts, np.ones(len(self), np.int64))]
-        starts, lengths = (np.asarray(self.columns[column]) for column in spec.columns)
-        return self._store.slices(name, shards, starts, lengths)
-
     def read_ahead(self, positions: Positions) -> None:
         """Ask the system to read mel, phonemes and waveform of the utterances at positions, without waiting.
 
@@ -545,7 +534,7 @@ class UtteranceDataset(FixedColumns):
         if not self._store.is_at_hand(chosen._shards()):
             return
         for name in ARRAYS.keys() & self.arrays.keys():
-            for view in chosen._maps(name):
+            for view in self._store.views(name, chosen._rows):
                 ask_for(view)
 
     def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
@@ -568,32 +557,34 @@ class UtteranceDataset(FixedColumns):
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
     def _utterance(self, row: int) -> Utterance:
-        one = self._selected(range(row, row + 1))
-        column: Any = self._store.column
-        metadata, id_of, code_of = self._by_row
-        code = code_of(row)
-
-        def view(name: str) -> Array:
-            places = self._places_of(name)
-            found = places.view(row) if places else None
-            # A file is not mapped yet, a copy is needed, or an error is to be raised.
-            return one.views(name)[0] if found is None or found.dtype == np.float16 else found
-
-        return Utterance(
-            index=row,
-            id=id_of(row),
-            text=column("text").at(row),
-            phoneme_text=column("phoneme_text").at(row),
-            speaker=metadata.speakers[code],
-            speaker_code=code,
-            seconds=column("seconds").item(row),
-            mel=view("mel"),
-            phonemes=view("phonemes"),
-            waveform=view("waveform") if metadata.has_waveform else None,
-            meta={name: _plain(column(name)[row]) for name in self._meta_names},
-            store=metadata,
-            arrays=UtteranceArrays(one),
+        store, id_of, code_of, mel_of, phonemes_of = self._by_row
+        mel = mel_of(row)
+        utterance = Utterance.__new__(Utterance)
+        utterance.__dict__.update(
+            {
+                "index": row,
+                "id": id_of(row),
+                "speaker_code": code_of(row),
+                "mel" if mel.dtype == np.float32 else "_mel": mel,
+                "phonemes": phonemes_of(row),
+                "store": store,
+                "_dataset": self,
+            }
         )
+        return utterance
+
+    def _field(self, name: str, row: int) -> Any:
+        """Return a field of an utterance that `_utterance` has not made."""
+        column: Any = self._store.column
+        if name in ("mel", "waveform"):
+            return self._array(name, row) if name in self.arrays else None
+        if name == "arrays":
+            return UtteranceArrays(self._selected(range(row, row + 1)), row)
+        if name == "speaker":
+            return self.speakers[self._by_row[2](row)]
+        if name == "meta":
+            return {key: _plain(column(key)[row]) for key in self._meta_names}
+        return column(name).item(row) if name == "seconds" else column(name).at(row)
 
 
 def _plain(value: Any) -> str | float:
