@@ -12,7 +12,7 @@ from stores import edit_manifest, make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.export import LAYOUTS, export
-from tts_prep.export.dataset_card import size_category
+from tts_prep.export.parquet import size_category
 
 pq = pytest.importorskip("pyarrow.parquet")
 yaml = pytest.importorskip("yaml")

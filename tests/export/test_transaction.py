@@ -14,7 +14,7 @@ from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
 from tts_prep.export import export
-from tts_prep.export import folder as module
+from tts_prep.export import layout as module
 
 LAYOUTS = ("espnet", "lhotse", "webdataset")
 

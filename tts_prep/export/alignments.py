@@ -9,8 +9,7 @@ from typing import Final
 
 from tts_prep.acoustics.phones.symbols import BREAK, PAUSE, PHONE, symbol_kinds
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import export_rows
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset

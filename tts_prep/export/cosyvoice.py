@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.language_model import speaker_vectors

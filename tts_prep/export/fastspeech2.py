@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import export_rows, npy_bytes, unique_names
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset

@@ -11,17 +11,13 @@ from tts_prep.export import (
     alignments,
     cosyvoice,
     fastspeech2,
-    jsonl,
     kaldi,
     lhotse,
-    nemo,
+    manifests,
     parquet,
-    piper,
-    speechain,
     webdataset,
 )
-from tts_prep.export.folder import exporting
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import Layout, exporting
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
 
@@ -30,13 +26,13 @@ _LAYOUTS: Final = (
     alignments.CTM,
     kaldi.ESPNET,
     fastspeech2.LAYOUT,
-    jsonl.LAYOUT,
+    manifests.JSONL,
     kaldi.KALDI,
     lhotse.LAYOUT,
-    nemo.LAYOUT,
+    manifests.NEMO,
     parquet.LAYOUT,
-    piper.LAYOUT,
-    speechain.LAYOUT,
+    manifests.PIPER_LAYOUT,
+    kaldi.SPEECHAIN,
     alignments.TEXTGRID,
     webdataset.LAYOUT,
 )

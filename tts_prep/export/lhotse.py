@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
 

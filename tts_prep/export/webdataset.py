@@ -7,8 +7,7 @@ import json
 import tarfile
 from typing import Final
 
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 

@@ -1,20 +1,101 @@
-"""JSON lines of recordings, texts, reference recordings and codes, which trainers of codec language models read."""
+"""Recordings and a list of them: NeMo's manifest, Piper's, and the JSON lines of codec language models."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.folder import ExportFolder
-from tts_prep.export.layout import Layout
+from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
+from tts_prep.recipes.accepted import PIPER, check_ids
+
+_NEMO_KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name", "audio_filename", "mel_filepath", "offset")
+"""The last three are not written, but NeMo would open other files because of them, or start within a recording."""
+
+
+def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``manifest.json`` and ``wavs/``.
+
+    Keys are those of NeMo's ``TTSDataset``, ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``
+    and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name`` and the columns of the
+    corpus. ``TTSDataset`` opens relative paths in the current directory, NeMo's other datasets in the manifest's folder
+    or their ``audio_dir``.
+
+    Raises:
+        ConfigurationError: the store has no waveforms.
+    """
+    require_waveforms(dataset, "NeMo")
+    lines = []
+    for row in export_rows(dataset, _NEMO_KEYS):
+        utterance = row.utterance
+        assert utterance.waveform is not None
+        folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
+        value = {
+            **row.json_meta,
+            **({"language": row.language} if row.language else {}),
+            "id": utterance.id,
+            "audio_filepath": f"wavs/{row.name}.wav",
+            "duration": len(utterance.waveform) / dataset.sample_rate,
+            "text": utterance.text,
+            "phonemes": utterance.phoneme_text,
+            "speaker": utterance.speaker_code,
+            "speaker_name": utterance.speaker,
+        }
+        lines.append(json.dumps(value, ensure_ascii=False) + "\n")
+    folder.write("manifest.json", "".join(lines))
+
+
+NEMO: Final = Layout(
+    "nemo",
+    export_nemo,
+    "`manifest.json`, `wavs/`",
+    "NeMo's datasets",
+    needs="waveforms",
+    system="NeMo",
+    other_names=("json", "manifest"),
+)
+
+
+def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``metadata.csv`` and ``wavs/``.
+
+    Lines are ``utt_id|text|phoneme_ids``, or ``utt_id|speaker|text|phoneme_ids`` with several speakers, as Piper's
+    training reads them with ``--data.dataset_type phoneme_ids``. Fields with ``|`` or quotes are quoted as in CSV.
+
+    Raises:
+        ConfigurationError: the store has no waveforms, or other ids than Piper.
+    """
+    require_waveforms(dataset, "Piper")
+    check_ids(PIPER, dataset.metadata)
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="|", lineterminator="\n")
+    for row in export_rows(dataset):
+        utterance = row.utterance
+        assert utterance.waveform is not None
+        folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
+        speaker = [utterance.speaker] if len(dataset.speakers) > 1 else []
+        ids = " ".join(map(str, utterance.phonemes.tolist()))
+        writer.writerow([f"{row.name}.wav", *speaker, " ".join(utterance.text.split()), ids])
+    folder.write("metadata.csv", file.getvalue())
+
+
+PIPER_LAYOUT: Final = Layout(
+    "piper",
+    export_piper,
+    "`metadata.csv`, `wavs/`",
+    "`python3 -m piper.train fit` with the dataset type `phoneme_ids`",
+    needs="waveforms, `--symbols piper --blanks between`",
+)
+
 
 CODES: Final = "audio_codes"
 REFERENCE: Final = "ref_audio"
-_KEYS: Final = ("id", "audio", "text", "speaker", "duration", CODES, f"{REFERENCE}_codes")
+_JSONL_KEYS: Final = ("id", "audio", "text", "speaker", "duration", CODES, f"{REFERENCE}_codes")
 
 _SECONDS: Final = 5.0
 """The duration that a chosen reference is nearest to: as long as the clips of Qwen3-TTS's examples."""
@@ -35,7 +116,7 @@ def export_jsonl(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ConfigurationError: the store has no waveforms, or several arrays that can be the codes.
     """
     require_waveforms(dataset, "the layout jsonl")
-    codes, rows, lines = _codes(dataset), list(export_rows(dataset, _KEYS)), []
+    codes, rows, lines = _codes(dataset), list(export_rows(dataset, _JSONL_KEYS)), []
     have_codes = set(dataset.having(codes).id) if codes else {row.utterance.id for row in rows}
     left_out = [row for row in rows if row.utterance.id not in have_codes]
     rows = [row for row in rows if row.utterance.id in have_codes]
@@ -102,7 +183,7 @@ def _reference(row: ExportRow, candidates: list[ExportRow]) -> ExportRow:
     return next((other for other in candidates if other is not row), row)
 
 
-LAYOUT: Final = Layout(
+JSONL: Final = Layout(
     "jsonl",
     export_jsonl,
     "`train.jsonl`, `audio/`",
