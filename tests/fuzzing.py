@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "preprocess"))
 from memory import peak_memory
 from recordings import CONTAINERS, PIPED, headerless_mp3, recording, samples
 
-from tts_prep.containers.ogg import page_checksum
+from tts_prep.containers.xiph import page_checksum
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
 

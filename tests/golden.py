@@ -220,7 +220,7 @@ def _texts() -> Values:
     """Return digests of normalized texts, by digests of the texts: of those that tests have."""
     from tts_prep.english.normalization import normalize_english
     from tts_prep.languages.chinese.normalization import normalize_chinese
-    from tts_prep.languages.korean.normalization import normalize_korean
+    from tts_prep.languages.korean import normalize_korean
 
     def column(pattern: str, number: int) -> Iterable[str]:
         for path in sorted(DATA.glob(pattern)):
@@ -259,7 +259,7 @@ def _texts() -> Values:
 
 
 SECTIONS: Mapping[str, Section] = {
-    "durations": Section("tts_prep.aligner.durations:_VERSION", of_aligner),
+    "durations": Section("tts_prep.aligner.training:_VERSION", of_aligner),
     "measures": Section("tts_prep.checks.catalogue:VERSION", of_measures),
     "heteronyms": Section("tts_prep.english.heteronyms:VERSION", of_heteronyms),
     "package": Section("tts_prep:__version__", of_package),

@@ -120,7 +120,7 @@ PIPED: dict[str, Callable[[], bytes]] = {
 
 def opus_of_rate(rate: int) -> bytes:
     """Return an Opus file whose header names another sample rate of the encoder's input."""
-    from tts_prep.containers.ogg import page_checksum
+    from tts_prep.containers.xiph import page_checksum
 
     data = recording("opus")
     data = _replaced(data, data.index(b"OpusHead") + 12, struct.pack("<I", rate))
@@ -170,7 +170,7 @@ def sph(bits: int, little: bool) -> tuple[bytes, np.ndarray]:
 
 def ogg_flac() -> bytes:
     """Return FLAC in Ogg: a page for each packet."""
-    from tts_prep.containers.ogg import page_checksum
+    from tts_prep.containers.xiph import page_checksum
 
     data = recording("flac")
     packets, position, last = [], 4, False

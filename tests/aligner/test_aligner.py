@@ -17,9 +17,8 @@ from killing import contents
 from praatio import textgrid
 
 from tts_prep.acoustics.mels import decibels_of_unit
-from tts_prep.aligner.durations import AlignerConfig
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
-from tts_prep.aligner.training import TRAINED
+from tts_prep.aligner.training import TRAINED, AlignerConfig
 from tts_prep.demo.corpus import FAULTS
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.layout import ALIGNMENT_SCORE

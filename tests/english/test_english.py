@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tts_prep.english import normalization
 from tts_prep.english.normalization import normalize_english
-from tts_prep.english.number_words import cardinal, ordinal
+from tts_prep.english.numbers import cardinal, ordinal
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 
 METADATA = Path(__file__).parents[3] / "shared" / "data" / "ljspeech-metadata.csv"
@@ -287,6 +287,6 @@ ROMAN_TEXTS = st.lists(
 
 @given(ROMAN_TEXTS)
 def test_a_text_that_is_not_searched_for_numerals_has_none(text: str) -> None:
-    roman = sys.modules["tts_prep.english.roman"]
+    roman = sys.modules["tts_prep.english.numbers"]
     unguarded = roman._COUNTED.sub(roman._counted, roman._REIGN.sub(roman._reign, text))
     assert roman.roman(text) == unguarded

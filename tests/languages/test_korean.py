@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.languages.korean.normalization import normalize_korean
-from tts_prep.languages.korean.numbers import sino
+from tts_prep.languages.korean import normalize_korean, sino
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import split_symbols
 

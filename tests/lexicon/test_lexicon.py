@@ -15,8 +15,7 @@ from corpora import SAMPLE_RATE, speech_like
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.inference import frontend_of
-from tts_prep.lexicon.files import read_lexicon
-from tts_prep.lexicon.words import Words
+from tts_prep.lexicon.words import Words, read_lexicon
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.make.resuming import row_keys

@@ -177,7 +177,7 @@ def importers_of(*packages: str) -> set[str]:
 
 def test_each_language_package_is_imported_by_one_module() -> None:
     assert importers_of("opencc", "pypinyin", "rjieba") == {"languages/chinese/frontend.py"}
-    assert importers_of("ko_speech_tools", "mecab_ko") == {"languages/korean/frontend.py"}
+    assert importers_of("ko_speech_tools", "mecab_ko") == {"languages/korean.py"}
     assert importers_of("pyopenjtalk", "onnxruntime") == {"languages/japanese.py"}
 
 

@@ -8,9 +8,8 @@ from typing import Final
 
 from tts_prep.containers.chunks import inspect_aiff, inspect_au, inspect_caf, inspect_nist
 from tts_prep.containers.ffmpeg import inspect_adts, inspect_matroska, inspect_mp4
-from tts_prep.containers.flac import inspect_flac
 from tts_prep.containers.mpeg import inspect_mpeg
-from tts_prep.containers.ogg import inspect_ogg
+from tts_prep.containers.xiph import inspect_flac, inspect_ogg
 from tts_prep.preprocess.audio.containers.stream import Container, Stream, read_from
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.english.number_words import cardinal, digits
+from tts_prep.english.numbers import cardinal, digits
 from tts_prep.preprocess.text.tables import word_table
 
 _SIGNS: Final = {

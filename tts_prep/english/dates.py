@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.english.number_words import cardinal, decimal, ordinal, year
+from tts_prep.english.numbers import cardinal, decimal, ordinal, year
 
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
@@ -49,7 +49,7 @@ _NUMERIC: Final = re.compile(rf"(?<![\w/.-])(\d\d?)([-/.])(\d\d?)\2({_YEAR}|\d\d
 
 
 def dates(text: str) -> str:
-    """Return a text with dates in words. Years alone are left to `tts_prep.english.figures`.
+    """Return a text with dates in words. Years alone are left to `tts_prep.english.numbers`.
 
     ``January 15``, with a capitalized full month, becomes ``January fifteen``, as in LJ Speech.
     """

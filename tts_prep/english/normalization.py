@@ -13,9 +13,8 @@ from typing import Final
 from tts_prep.english.abbreviations import abbreviations
 from tts_prep.english.addresses import electronic, telephone
 from tts_prep.english.dates import dates, times
-from tts_prep.english.figures import cardinals, codes, decimals, labels, ordinals, years
+from tts_prep.english.numbers import cardinals, codes, decimals, labels, ordinals, roman, years
 from tts_prep.english.quantities import measures, money
-from tts_prep.english.roman import roman
 from tts_prep.english.signs import arithmetic, around_the_clock, fractions, music, pairs, ranges, ratios
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.english.number_words import cardinal, decimal
+from tts_prep.english.numbers import cardinal, decimal
 from tts_prep.english.signs import sign_before_number, sign_between_numbers, with_fractions
 from tts_prep.preprocess.text.tables import word_table
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from tts_prep.english.number_words import cardinal, digits, label, ordinal, plain_number
+from tts_prep.english.numbers import cardinal, digits, label, ordinal, plain_number
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
 # "10%-15%", "20°-25°".

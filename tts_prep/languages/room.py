@@ -23,7 +23,7 @@ ROOM: Final = Room(
             Row("japanese-prosody", f"{_JAPANESE}:japanese_prosody", "Japanese: phones and prosody marks as in ESPnet"),
             Row(
                 "korean",
-                "tts_prep.languages.korean.frontend:KoreanFrontend",
+                "tts_prep.languages.korean:KoreanFrontend",
                 "Korean: jamo as they are pronounced",
                 keys=("ko",),
             ),

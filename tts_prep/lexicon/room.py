@@ -6,7 +6,7 @@ ROOM = Room(
     about="a user's pronunciation dictionary",
     rows={
         "words": [
-            Row("read", "tts_prep.lexicon.files:read_lexicon"),
+            Row("read", "tts_prep.lexicon.words:read_lexicon"),
             Row("place", "tts_prep.lexicon.words:Words"),
         ]
     },

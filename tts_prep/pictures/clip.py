@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.pictures.scales import MelAxis
+from tts_prep.pictures.drawing import MelAxis
 
 
 @dataclass(frozen=True)

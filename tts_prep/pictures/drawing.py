@@ -1,8 +1,110 @@
-"""Drawings of rectangles, lines, paths and labels in pixels; ``drawing.html.j2`` renders them as SVG."""
+"""Drawings in pixels: scales and ticks, and shapes and labels, which ``drawing.html.j2`` renders as SVG."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from tts_prep.quantities import number_text
+
+LARGEST, SMALLEST = 1e300, 1e-300
+"""The largest magnitude and the smallest difference that are drawn; beyond them, numbers overflow or vanish."""
+
+_ROUNDING = 1e-12
+"""The least margin of a scale, relative to its values."""
+
+_LEAST_FIXED = 1e-4
+"""Ticks that are all smaller are written with an exponent."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the position of a value in pixels."""
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+
+def padded_scale(low: float, high: float, start: float, end: float) -> Scale:
+    """Return a nonempty scale with a margin of 2% around its values."""
+    margin = (high - low) * 0.02
+    # Values that differ by rounding alone, such as 0.3 and 0.1 + 0.2, are drawn as one.
+    if margin <= max(SMALLEST, _ROUNDING * max(abs(low), abs(high))):
+        margin = max(0.5, abs(low) * 0.05)
+    return Scale(low - margin, high + margin, start, end)
+
+
+def ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """Return about n round values from low to high: multiples of 1, 2 or 5 times a power of ten."""
+    step = 10.0 ** math.floor(math.log10((high - low) / n))
+    step *= next(factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= n)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    decimals = max(12, 2 - math.floor(math.log10(step)))
+    return [round(i * step, decimals) for i in range(first, last + 1)]
+
+
+def tick_texts(values: Sequence[float]) -> list[tuple[float, str]]:
+    """Return evenly spaced values with texts that differ, even if the step is small: 100, 100.5, 101, or 1e-09."""
+    step = min((b - a for a, b in itertools.pairwise(values)), default=1.0)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    texts = [number_text(value) for value in values]
+    if len({*texts}) < len(texts):
+        largest = max(map(abs, values))
+        # As many significant digits as tell them apart.
+        form = f",.{decimals}f" if largest >= _LEAST_FIXED else f".{decimals + 1 + math.floor(math.log10(largest))}g"
+        texts = [f"{value:{form}}".replace("-", "−") for value in values]
+    return list(zip(values, texts, strict=True))
+
+
+# Slaney's scale: linear up to 1,000 Hz (15 mels), then 27 mels per factor of 6.4.
+_HERTZ_PER_MEL, _BREAK_HERTZ, _BREAK_MEL, _LOG_STEP = 200 / 3, 1000.0, 15.0, math.log(6.4) / 27
+
+_FREQUENCIES = (100, 200, 300, 500, 1000, 2000, 3000, 4000, 6000, 8000, 12_000, 16_000, 20_000)
+
+
+@dataclass(frozen=True)
+class MelAxis:
+    """The mapping of frequencies to the bins of a mel spectrogram.
+
+    Attributes:
+        scale: ``slaney`` (M. Slaney, Auditory Toolbox, 1998) or ``htk`` (S. Young et al., The HTK Book, section 5.4).
+        fmin, fmax: the range of the filter bank in Hz.
+        n_mels: the number of bins.
+    """
+
+    scale: str
+    fmin: float
+    fmax: float
+    n_mels: int
+
+    def bin(self, hertz: float) -> float:
+        """Return the fractional bin at a frequency; the lowest bin is 0."""
+        low, high = self._mel(self.fmin), self._mel(self.fmax)
+        return (self._mel(hertz) - low) / (high - low) * (self.n_mels + 1) - 1
+
+    def labels(self, n: int = 5) -> list[tuple[float, float]]:
+        """Return about n round frequencies with their bins, spaced so that labels do not overlap."""
+        chosen: list[tuple[float, float]] = []
+        for hertz in _FREQUENCIES:
+            at = self.bin(hertz)
+            if -0.5 <= at <= self.n_mels - 0.5 and (not chosen or at - chosen[-1][1] >= self.n_mels / (n + 1)):
+                chosen.append((float(hertz), at))
+        return chosen
+
+    def _mel(self, hertz: float) -> float:
+        if self.scale == "htk":
+            return 2595.0 * math.log10(1.0 + hertz / 700.0)
+        if hertz < _BREAK_HERTZ:
+            return hertz / _HERTZ_PER_MEL
+        return _BREAK_MEL + math.log(hertz / _BREAK_HERTZ) / _LOG_STEP
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,73 @@
-"""Spectrograms of utterances with pitch and phones, all at the same time scale."""
+"""Spectrograms of utterances with pitch and phones at one time scale, and their recordings, for pages and notebooks.
+
+Pictures and sounds are ``data:`` URIs, so that pages are self-contained.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
+import wave
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import PIL.Image
+from markupsafe import Markup
 
 from tts_prep.pictures.clip import Clip, Phone
-from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path
-from tts_prep.pictures.media import mel_picture
-from tts_prep.pictures.scales import Scale, tick_texts, ticks
+from tts_prep.pictures.colours import PALETTE, mel_levels
+from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path, Scale, tick_texts, ticks
+from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import number_text
+
+Array = npt.NDArray[Any]
+
+_MAX_COLUMNS = 3000
+"""The maximum width of an image in pixels. Adjacent frames of longer utterances are averaged."""
+
+
+def mel_picture(mel: Array, low: float, high: float) -> str:
+    """Return a PNG image of a mel spectrogram, with low frequencies at the bottom.
+
+    Args:
+        mel: [n_frames, n_mels].
+        low, high: the values of the darkest and the brightest colour.
+    """
+    values: npt.NDArray[Any] = np.asarray(mel, np.float32)
+    step = max(1, -(-len(values) // _MAX_COLUMNS))
+    starts = np.arange(0, len(values), step)
+    if step > 1:
+        values = np.add.reduceat(values, starts, axis=0) / np.diff([*starts, len(values)])[:, None].astype(np.float32)
+    picture = PIL.Image.fromarray(np.ascontiguousarray(mel_levels(values, low, high).T[::-1]), mode="P")
+    picture.putpalette(PALETTE)
+    png = io.BytesIO()
+    picture.save(png, "PNG", optimize=True)
+    return _data_uri("image/png", png.getvalue())
+
+
+def sound(samples: Array, sample_rate: int) -> str:
+    """Return a 16-bit WAV file of a waveform.
+
+    Args:
+        samples: [n_samples] int16, or float32 within ±1.
+    """
+    if samples.dtype != np.int16:
+        samples = (np.clip(np.nan_to_num(samples), -1, 1) * 32767).astype(np.int16)
+    file = io.BytesIO()
+    with wave.open(file, "wb") as wav:
+        wav.setnchannels(1)
+        wav.setsampwidth(2)
+        wav.setframerate(sample_rate)
+        wav.writeframes(samples.astype("<i2").tobytes())
+    return _data_uri("audio/wav", file.getvalue())
+
+
+def _data_uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
 
 PIXELS_PER_SECOND = 150
 """The time scale of all utterances. A phone of 80 ms is 12 pixels wide, enough for its symbol."""
@@ -127,3 +184,23 @@ def _pitch(
         pen_down = True
     marks = tuple(Label(4, y(tick) + 4, f"{text} Hz", "start") for tick, text in tick_texts(ticks(low, high, 4)))
     return Path("".join(parts), "pitch"), marks
+
+
+_MAX_SOUND_SECONDS = 120.0
+"""The maximum duration of a recording that is embedded in a notebook."""
+
+
+def clip_html(clip: Clip) -> str:
+    """Return a card with spectrogram, text, phonemes and, if there is a waveform, an audio player."""
+    has_sound = clip.waveform is not None and 0 < len(clip.waveform) <= _MAX_SOUND_SECONDS * clip.sample_rate
+    return (
+        make_environment()
+        .get_template("notebook.html.j2")
+        .render(
+            clip=clip,
+            facts=[f"{number_text(clip.seconds)} s"],
+            drawing=draw_spectrogram(clip) if clip.mel.size else None,
+            sound=sound(clip.waveform, clip.sample_rate) if has_sound and clip.waveform is not None else "",
+            style=Markup(files("tts_prep.pictures").joinpath("card.css").read_text(encoding="utf-8")),
+        )
+    )

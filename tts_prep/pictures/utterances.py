@@ -13,7 +13,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.pictures.clip import Clip, Phone
-from tts_prep.pictures.scales import MelAxis
+from tts_prep.pictures.drawing import MelAxis
 from tts_prep.preprocess.features.pitch_units import hertz
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def plot(utterance: Utterance) -> Figure:
 def html(utterance: Utterance) -> str | None:
     """Return HTML of an utterance for notebooks; None if Jinja2 or Pillow is not installed."""
     try:
-        from tts_prep.pictures.notebook import clip_html
+        from tts_prep.pictures.spectrogram import clip_html
     except ModuleNotFoundError:
         return None
     return clip_html(clip_of(utterance))

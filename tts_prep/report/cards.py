@@ -11,8 +11,7 @@ import numpy as np
 from tts_prep.loader.dataset.settings import default_language
 from tts_prep.pictures.clip import Clip
 from tts_prep.pictures.drawing import Drawing
-from tts_prep.pictures.media import sound
-from tts_prep.pictures.spectrogram import draw_spectrogram
+from tts_prep.pictures.spectrogram import draw_spectrogram, sound
 from tts_prep.pictures.utterances import clip_of
 from tts_prep.quantities import number_text
 from tts_prep.report.columns import NumberColumn

@@ -9,8 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.pictures.drawing import Drawing, Label, Line, Path, Rectangle
-from tts_prep.pictures.scales import LARGEST, MelAxis, Scale, padded_scale, tick_texts, ticks
+from tts_prep.pictures.drawing import (
+    LARGEST,
+    Drawing,
+    Label,
+    Line,
+    MelAxis,
+    Path,
+    Rectangle,
+    Scale,
+    padded_scale,
+    tick_texts,
+    ticks,
+)
 from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192

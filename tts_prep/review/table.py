@@ -15,7 +15,7 @@ from tts_prep.checks.detection import Suspects
 from tts_prep.checks.index_columns import NAMES
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import CategoryValues, UtteranceDataset
-from tts_prep.pictures.scales import LARGEST, SMALLEST
+from tts_prep.pictures.drawing import LARGEST, SMALLEST
 from tts_prep.report.columns import NumberColumn
 from tts_prep.review.decisions import KEEP, DecisionFile
 from tts_prep.review.expression import Mask, evaluate

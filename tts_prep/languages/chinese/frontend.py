@@ -17,9 +17,17 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.chinese.normalization import normalize_chinese
-from tts_prep.languages.chinese.pinyin import ERHUA, initial_and_final, ipa, is_pinyin
-from tts_prep.languages.chinese.readings import NEUTRAL, readings, single_de
-from tts_prep.languages.chinese.tone_sandhi import Syllable, spoken_tones
+from tts_prep.languages.chinese.pinyin import (
+    ERHUA,
+    NEUTRAL,
+    Syllable,
+    initial_and_final,
+    ipa,
+    is_pinyin,
+    readings,
+    single_de,
+    spoken_tones,
+)
 from tts_prep.preprocess.text.frontends.frontend import (
     Symbols,
     VocabFrontend,

@@ -1,16 +1,200 @@
-"""Conversion of pinyin syllables with tone digits to initials and finals, and to IPA.
+"""Pinyin of Mandarin: readings that depend on words, tone sandhi, and conversion to initials and finals, and to IPA.
 
 The notation of initials and finals is that of AISHELL-3 and FastSpeech2: ``zhong1`` is ``zh ong1``; the vowels of zi
-and zhi are ``ii`` and ``iii``, ü is ``v``; ``y`` and ``w`` are initials; ``rr`` follows a syllable with erhua.
+and zhi are ``ii`` and ``iii``, ü is ``v``; ``y`` and ``w`` are initials; ``rr`` follows a syllable with erhua. The
+readings of characters are those of 现代汉语词典, 7th edition.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.tables import word_table
+
+_WORDS: Final = """
+爱人 巴掌 爸爸 白净 班子 板子 帮手 梆子 膀子 棒槌 棒子 包袱 包涵 包子 豹子 杯子 被子 本事
+本子 鼻子 比方 鞭子 扁担 辫子 别扭 饼子 拨弄 脖子 簸箕 补丁 不由得 不在乎 步子 部分 财主
+裁缝 苍蝇 差事 柴火 肠子 厂子 场子 车子 称呼 池子 尺子 虫子 绸子 除了 锄头 畜生 窗户 窗子
+锤子 刺猬 凑合 村子 耷拉 答应 打扮 打点 打发 打量 打算 打听 大夫 带子 袋子 耽搁 耽误 单子
+胆子 担子 刀子 道士 稻子 灯笼 提防 笛子 底子 地方 弟弟 弟兄 点心 调子 钉子 东家 东西 动静
+动弹 豆腐 豆子 嘟囔 肚子 缎子 对付 对头 队伍 蛾子 儿子 耳朵 贩子 房子 份子 风筝 疯子 福气
+斧子 盖子 甘蔗 杆子 杠子 高粱 膏药 稿子 告诉 疙瘩 哥哥 胳膊 鸽子 格子 个子 根子 跟头 工夫
+弓子 公公 功夫 钩子 姑姑 姑娘 谷子 骨头 故事 寡妇 褂子 怪物 关系 官司 罐头 罐子 规矩 闺女
+鬼子 柜子 棍子 锅子 果子 蛤蟆 孩子 含糊 汉子 行当 合同 和尚 核桃 盒子 红火 猴子 后头 厚道
+狐狸 胡琴 糊涂 皇上 幌子 胡萝卜 活泼 火候 伙计 护士 机灵 脊梁 记号 记性 夹子 家伙 架势 架子
+嫁妆 尖子 茧子 剪子 见识 毽子 将就 交情 饺子 叫唤 轿子 结实 街坊 姐夫 姐姐 戒指 金子 精神
+镜子 舅舅 橘子 句子 卷子 咳嗽 客气 空子 口袋 口子 扣子 窟窿 裤子 快活 筷子 框子 困难 阔气
+喇叭 喇嘛 篮子 懒得 浪头 老婆 老实 老太太 老头子 老爷 姥姥 累赘 篱笆 里头 力气 厉害 利落
+利索 例子 栗子 痢疾 连累 帘子 凉快 粮食 两口子 料子 林子 翎子 领子 溜达 聋子 笼子 炉子 路子
+轮子 萝卜 骡子 骆驼 妈妈 麻烦 麻利 麻子 马虎 码头 买卖 麦子 馒头 忙活 冒失 帽子 眉毛 媒人
+妹妹 门道 眯缝 迷糊 面子 苗条 苗头 名堂 名字 明白 蘑菇 模糊 木匠 木头 那么 奶奶 难为 脑袋
+脑子 能耐 你们 念叨 念头 娘家 镊子 奴才 女婿 暖和 疟疾 拍子 牌楼 牌子 盘算 盘子 胖子 狍子
+盆子 朋友 棚子 脾气 皮子 痞子 屁股 片子 便宜 骗子 票子 漂亮 瓶子 婆家 婆婆 铺盖 欺负 旗子
+前头 钳子 茄子 亲戚 勤快 清楚 亲家 曲子 圈子 拳头 裙子 热闹 人家 人们 认识 日子 褥子 塞子
+嗓子 嫂子 扫帚 沙子 傻子 扇子 商量 上司 上头 烧饼 勺子 少爷 哨子 舌头 身子 什么 婶子 生意
+牲口 绳子 师父 师傅 虱子 狮子 石匠 石榴 石头 时候 拾掇 使唤 世故 似的 事情 柿子 收成 收拾
+首饰 叔叔 梳子 舒服 舒坦 疏忽 爽快 思量 算计 岁数 孙子 他们 它们 她们 台子 太太 摊子 坛子
+毯子 桃子 特务 梯子 蹄子 挑剔 挑子 条子 跳蚤 铁匠 亭子 头发 头子 兔子 妥当 唾沫 挖苦 娃娃
+袜子 晚上 尾巴 委屈 为了 位置 位子 蚊子 稳当 我们 屋子 稀罕 席子 媳妇 喜欢 瞎子 匣子 下巴
+吓唬 先生 乡下 箱子 相声 消息 小伙子 小气 小子 笑话 谢谢 心思 星星 猩猩 行李 性子 兄弟 休息
+秀才 秀气 袖子 靴子 学生 学问 丫头 鸭子 衙门 哑巴 胭脂 烟筒 眼睛 燕子 秧歌 养活 样子 吆喝
+妖精 钥匙 椰子 爷爷 叶子 一辈子 衣服 衣裳 椅子 意思 银子 影子 应酬 柚子 冤枉 院子 月饼 月亮
+云彩 运气 在乎 咱们 早上 怎么 扎实 眨巴 栅栏 宅子 寨子 张罗 丈夫 帐篷 丈人 帐子 招呼 招牌
+折腾 这个 这么 枕头 镇子 芝麻 知识 侄子 指甲 指头 种子 珠子 竹子 主意 主子 柱子 爪子 转悠
+庄稼 庄子 壮实 状元 锥子 桌子 字号 自在 粽子 祖宗 嘴巴 作坊 琢磨
+"""
+
+NEUTRAL: Final = frozenset(_WORDS.split())
+"""Words whose last syllable has the neutral tone.
+
+They are the words of the list of the Putonghua Proficiency Test that must be read so (普通话水平测试用必读轻声词语表,
+in 普通话水平测试实施纲要, 2004), without those that are other words in their full tones, such as 地道 and 实在.
+"""
+
+_SURNAMES: Final = {
+    "曾": "zeng1",
+    "单": "shan4",
+    "解": "xie4",
+    "仇": "qiu2",
+    "朴": "piao2",
+    "任": "ren2",
+    "查": "zha1",
+    "盖": "ge3",
+    "华": "hua4",
+    "区": "ou1",
+    "葛": "ge3",
+    "秘": "bi4",
+}
+_RULES: Final = tuple(
+    (re.compile(pattern), pinyin)
+    for pattern, pinyin in (
+        # 很长, 这么长, but 长大, 长得
+        ("(?:很|太|最|更|真|这么|那么|非常)(长)(?![大得高出成])", "chang2"),
+        # 有空, but 有空气
+        ("(?:没有?|有|抽)(空)(?![气调间军中白缺位难虚运格])", "kong4"),
+        # 数了三遍, 数一数, but 数学
+        ("(?<![无少多次人分岁])(数)(?=了[一二两三四五六七八九十几半]|一数|着)", "shu3"),
+        # 用尽, but 尽快
+        ("(?:用|耗|费|受|历|竭)(尽)", "jin4"),
+    )
+)
+_ANY: Final = re.compile("[长空数尽姓]")
+_SURNAME: Final = re.compile(f"姓([{''.join(_SURNAMES)}])")
+_PERSON: Final = re.compile("[我你他她它们您咱人]$")
+
+
+def readings(characters: str) -> dict[int, str]:
+    """Return position → pinyin for the characters of a text without marks that have another reading here."""
+    if not _ANY.search(characters):
+        return {}
+    found = {match.start(1): _SURNAMES[match[1]] for match in _SURNAME.finditer(characters)}
+    for rule, pinyin in _RULES:
+        found.update({match.start(1): pinyin for match in rule.finditer(characters)})
+    return found
+
+
+def single_de(before: str, following: str) -> str:
+    """Return the reading of 得 as a word of its own: 他得了奖 has, 你得走 must, 走得快 is a particle."""
+    if _PERSON.search(before):
+        return "de2" if following[:1] in ("了", "到", "过") else "dei3"
+    return "de5"
+
+
+_ORDINAL_OR_DIGIT: Final = frozenset("第初零〇一二三四五六七八九十点幺")
+_DIGITS_AND_DATES: Final = frozenset("零〇一二三四五六七八九十幺月号日")
+
+
+@dataclass(frozen=True)
+class Syllable:
+    """A character with its pronunciation.
+
+    Attributes:
+        character: the character; empty for pinyin in the text, whose tone does not change.
+        pinyin: the pinyin with a tone digit.
+        word: the number of the word.
+    """
+
+    character: str
+    pinyin: str
+    word: int
+
+    @property
+    def tone(self) -> str:
+        """The tone, 1 to 5."""
+        return self.pinyin[-1]
+
+    def with_tone(self, tone: str) -> Syllable:
+        """Return the syllable in another tone."""
+        return replace(self, pinyin=self.pinyin[:-1] + tone)
+
+
+def spoken_tones(syllables: Sequence[Syllable]) -> list[Syllable]:
+    """Apply tone sandhi to the syllables of one phrase, which has no pauses.
+
+    不 is bú before a fourth tone, and neutral between two of one verb. 一 is yí before a fourth tone and yì before
+    others, but yī as an ordinal, as a digit and at the end. A third tone before a third tone is a second one: first
+    inside of words, then in a word of one syllable before another word. (Chao, A Grammar of Spoken Chinese, 1968,
+    sections 1.3.4 and 1.3.6.) A last word of one syllable is in one foot with the word before it, so that the last
+    syllable of that word changes too: 管理组. (Shih, The Prosodic Domain of Tone Sandhi in Chinese, 1986: a syllable
+    that is left joins the foot beside it.)
+    """
+    result = list(syllables)
+    for i, syllable in enumerate(result):
+        before = result[i - 1] if i else None
+        after = result[i + 1] if i + 1 < len(result) else None
+        if syllable.character == "不":
+            result[i] = syllable.with_tone(_tone_of_bu(before, after))
+        elif syllable.character == "一":
+            result[i] = syllable.with_tone(_tone_of_yi(syllable, before, after))
+    return _third_tones(result)
+
+
+def _tone_of_bu(before: Syllable | None, after: Syllable | None) -> str:
+    if before and after and before.character == after.character:
+        return "5"
+    return "2" if after and after.tone == "4" else "4"
+
+
+def _tone_of_yi(syllable: Syllable, before: Syllable | None, after: Syllable | None) -> str:
+    if after is None or (before and before.character in _ORDINAL_OR_DIGIT) or after.character in _DIGITS_AND_DATES:
+        return "1"
+    if before and before.character == after.character:
+        return "5"
+    # The last syllable of a word, as in 统一, and before a particle, as in 一的.
+    if (before and before.word == syllable.word != after.word) or (after.tone == "5" and after.character != "个"):
+        return "1"
+    return "2" if after.tone == "4" or after.character == "个" else "4"
+
+
+def _third_tones(syllables: list[Syllable]) -> list[Syllable]:
+    result = list(syllables)
+    for i in range(len(result) - 1):
+        if not result[i].character:
+            continue
+        if result[i].word == result[i + 1].word and syllables[i].tone == syllables[i + 1].tone == "3":
+            result[i] = result[i].with_tone("2")
+    words = Counter(syllable.word for syllable in syllables)
+    for i in range(len(result) - 1):
+        alone = result[i].character and words[result[i].word] == 1 and result[i].word != result[i + 1].word
+        if alone and result[i].tone == result[i + 1].tone == "3":
+            result[i] = result[i].with_tone("2")
+    return _with_last_syllable(result, words)
+
+
+def _with_last_syllable(syllables: list[Syllable], words: Counter[int]) -> list[Syllable]:
+    """Apply third-tone sandhi between a word of two syllables, which is a foot, and a single one that is left."""
+    before, last = [None, None, *syllables][-2:]
+    if before is None or last is None or (words[before.word], words[last.word]) != (2, 1):
+        return syllables
+    if not (before.character and last.character and before.tone == last.tone == "3"):
+        return syllables
+    return [*syllables[:-2], before.with_tone("2"), last]
+
 
 ERHUA: Final = "rr"
 

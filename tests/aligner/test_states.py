@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.acoustics.phones.states import fit_states, phone_scores, state_transcript
 from tts_prep.acoustics.phones.viterbi import SILENCE, Transcript
+from tts_prep.aligner.model import fit_states, phone_scores, state_transcript
 
 # Silence that may be there, phone 1, phone 2, and silence that may be there.
 TWO_PHONES = Transcript(np.array([SILENCE, 1, 2, SILENCE]), np.array([True, False, False, True]))

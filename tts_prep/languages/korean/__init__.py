@@ -1,1 +1,0 @@
-"""Korean texts: normalization."""
