@@ -18,7 +18,7 @@ import unicodedata
 from collections import defaultdict
 from pathlib import Path
 
-from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
+from tts_prep.preprocess.text.frontends.espeak import espeak_library
 from tts_prep.preprocess.text.symbols import get_table
 
 TABLE = Path(__file__).parents[1] / "tts_prep" / "preprocess" / "text" / "symbols" / "tables" / "espeak.txt"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.preprocess.text.frontends.frontend import join_symbols, split_symbols
-from tts_prep.preprocess.text.frontends.phonemes import PhonemesFrontend
+from tts_prep.preprocess.text.frontends.plain import PhonemesFrontend
 from tts_prep.preprocess.text.symbols import choose_symbols, get_table
 from tts_prep.preprocess.text.vocab import Vocab
 

@@ -36,9 +36,9 @@ ROOM: Final = Room(
         "corpora": (Row("ljspeech", "tts_prep.preprocess.corpora.ljspeech:CORPUS"),),
         "frontends": (
             Row("espeak", f"{_FRONTENDS}.espeak:EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),
-            Row("characters", f"{_FRONTENDS}.characters:CharactersFrontend", "the letters of the text"),
-            Row("phonemes", f"{_FRONTENDS}.phonemes:PhonemesFrontend", "texts that are already phonemes"),
-            Row("none", f"{_FRONTENDS}.none:NoFrontend", "no phonemes, for recordings without texts"),
+            Row("characters", f"{_FRONTENDS}.plain:CharactersFrontend", "the letters of the text"),
+            Row("phonemes", f"{_FRONTENDS}.plain:PhonemesFrontend", "texts that are already phonemes"),
+            Row("none", f"{_FRONTENDS}.plain:NoFrontend", "no phonemes, for recordings without texts"),
         ),
         "arrays": (Row("durations", "", "--alignments PATH"),),
         "features": (

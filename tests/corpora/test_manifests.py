@@ -24,8 +24,8 @@ from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import AudioError, ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.audio.excerpt import read_utterance
 from tts_prep.preprocess.audio.reading import ReadingConfig
+from tts_prep.preprocess.make.recordings import read_utterance
 from tts_prep.preprocess.recording_locations import open_recording, size_inside
 from tts_prep.preprocess.source_utterance import SourceUtterance
 

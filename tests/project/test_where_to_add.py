@@ -50,7 +50,7 @@ def a_corpus(package: Path) -> str:
 
 def a_frontend(package: Path) -> str:
     package.joinpath("languages", "scratch.py").write_text(
-        "from tts_prep.preprocess.text.frontends.characters import CharactersFrontend\n"
+        "from tts_prep.preprocess.text.frontends.plain import CharactersFrontend\n"
         "class ScratchFrontend(CharactersFrontend):\n    '''Letters.'''\n"
     )
     added(

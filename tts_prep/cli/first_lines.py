@@ -13,7 +13,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.progress import Progress, ShowProgress

@@ -45,7 +45,7 @@ from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN
 from tts_prep.preprocess.workers.backend import Backend

@@ -11,9 +11,12 @@ import re
 import struct
 from io import FileIO
 
-from tts_prep.preprocess.audio.containers.headers import (
+from tts_prep.preprocess.audio.containers.pcm import plain_aiff, plain_au
+from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     UNKNOWN_32,
+    BrokenRecordingError,
+    Stream,
     at,
     check_alone,
     check_length,
@@ -21,9 +24,8 @@ from tts_prep.preprocess.audio.containers.headers import (
     chunks,
     end_of_samples,
     numbers,
+    several_streams,
 )
-from tts_prep.preprocess.audio.containers.pcm import plain_aiff, plain_au
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
 
 _AIFF_BEGINNING = re.compile(rb"FORM....AIF[FC]", re.DOTALL)
 _AU_BEGINNING = re.compile(rb"\.snd\0\0......\0\0\0[\x01-\x1b]\0|dns\...\0\0....[\x01-\x1b]\0\0\0", re.DOTALL)

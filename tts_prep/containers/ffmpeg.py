@@ -16,8 +16,16 @@ from typing import Final
 from tts_prep.errors import CannotReadError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
 from tts_prep.format.files.temporary import temporary_folder
-from tts_prep.preprocess.audio.containers.headers import MAX_CHUNKS, at, check_alone, numbers
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from, several_streams
+from tts_prep.preprocess.audio.containers.stream import (
+    MAX_CHUNKS,
+    BrokenRecordingError,
+    Stream,
+    at,
+    check_alone,
+    numbers,
+    read_from,
+    several_streams,
+)
 
 _EBML_BEGINNING = re.compile(rb"\x1aE\xdf\xa3[\x01-\xff].{0,9}\x42\x86", re.DOTALL)
 _EBML = b"\x1aE\xdf\xa3"

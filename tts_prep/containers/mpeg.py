@@ -9,8 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from tts_prep.preprocess.audio.containers.headers import id3v2_size
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, several_streams
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, id3v2_size, several_streams
 
 # kbit/s by the four bits in the header; 0 is free format, whose header has no length.
 _V1 = {

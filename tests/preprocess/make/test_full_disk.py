@@ -17,7 +17,7 @@ from corpora import speech_like
 from killing import contents
 from mounting import mounted
 
-import tts_prep.preprocess.audio.excerpt
+import tts_prep.preprocess.make.recordings
 from tts_prep.errors import CorpusChangedError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -176,7 +176,7 @@ def test_a_recording_that_grows_while_it_is_read_ends_the_run(
         soundfile.write(path, speech_like(2, 1), 22050)
         return waveform
 
-    read = tts_prep.preprocess.audio.excerpt.read_samples
-    monkeypatch.setattr(tts_prep.preprocess.audio.excerpt, "read_samples", read_and_grow)
+    read = tts_prep.preprocess.make.recordings.read_samples
+    monkeypatch.setattr(tts_prep.preprocess.make.recordings, "read_samples", read_and_grow)
     with pytest.raises(CorpusChangedError, match="S-0000.wav"):
         run(own_corpus, tmp_path / "store")

@@ -22,7 +22,7 @@ from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.make import phonemizing
 from tts_prep.preprocess.text.frontends import espeak
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
-from tts_prep.preprocess.text.frontends.ipa_marks import MARKS
+from tts_prep.preprocess.text.frontends.plain import MARKS
 
 ENGLISH = ("espeak", "arpabet", "characters", "phonemes")
 SENTENCES = {

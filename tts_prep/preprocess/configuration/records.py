@@ -15,7 +15,7 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
 from tts_prep.preprocess.text.symbols import VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES

@@ -13,7 +13,7 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.registry import get_corpus, read_corpus
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.none import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend
 from tts_prep.preprocess.text.language_codes import subtags
 

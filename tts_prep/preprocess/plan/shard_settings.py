@@ -10,7 +10,7 @@ from typing import Any
 
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
-from tts_prep.preprocess.audio.cleaning.voice_activity import voice_activity_software
+from tts_prep.preprocess.audio.cleaning.trimming import voice_activity_software
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend

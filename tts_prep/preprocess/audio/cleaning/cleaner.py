@@ -19,8 +19,7 @@ import numpy as np
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio.cleaning.config import GAIN, LIMITED, CleaningConfig
 from tts_prep.preprocess.audio.cleaning.loudness import ABSOLUTE_GATE, BLOCK, loudness
-from tts_prep.preprocess.audio.cleaning.trimming import Cut, energy_cut
-from tts_prep.preprocess.audio.cleaning.voice_activity import voice_cut
+from tts_prep.preprocess.audio.cleaning.trimming import Cut, energy_cut, voice_cut
 from tts_prep.preprocess.audio.framing import Waveform
 
 SILENT = 1e-5

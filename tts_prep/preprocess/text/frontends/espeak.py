@@ -1,24 +1,25 @@
 """IPA phonemes by espeak-ng.
 
-phonemizer and espeak-ng are under the GPL. Only this module imports phonemizer, and only this module and ``speech.py``
-load espeak-ng.
+phonemizer and espeak-ng are under the GPL. Only this module imports phonemizer, and only this module and the demo's
+``corpus.py`` load espeak-ng.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import os
 import re
 import string
 import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import ConfigurationError, TextError, WriteError
+from tts_prep.errors import ConfigurationError, MissingPackageError, TextError, WriteError
 from tts_prep.format.files.temporary import holding_temporary_files
-from tts_prep.preprocess.text.frontends.espeak_files import espeak_library
 from tts_prep.preprocess.text.frontends.frontend import (
     FOREIGN_LETTERS,
     LIKELY_LANGUAGE,
@@ -28,12 +29,39 @@ from tts_prep.preprocess.text.frontends.frontend import (
     Symbols,
     VocabFrontend,
 )
-from tts_prep.preprocess.text.frontends.ipa_marks import MARKS, NOT_SPOKEN, separate_punctuation
+from tts_prep.preprocess.text.frontends.plain import MARKS, NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.language_codes import MINUS, normalize, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
+
+# espeak-ng's limit in bytes; with a longer path, it ends the process.
+_LONGEST_DATA_PATH = 159
+
+
+def espeak_library() -> tuple[Path, Path]:
+    """Return the paths of the library and of its data folder.
+
+    Raises:
+        ConfigurationError: the path is too long for espeak-ng.
+        MissingPackageError: the package is not installed.
+    """
+    try:
+        import espeakng_loader
+    except ImportError as error:
+        raise MissingPackageError(f"espeak-ng needs the package espeakng-loader: {error}; install it") from None
+    library = Path(espeakng_loader.get_library_path())
+    # The package's function for the data folder raises RuntimeError if it is missing.
+    data = library.with_name("espeak-ng-data")
+    length = len(os.fsencode(data))
+    if length > _LONGEST_DATA_PATH:
+        raise ConfigurationError(
+            f"{data}: the path of espeak-ng's data has {length} bytes, the maximum is {_LONGEST_DATA_PATH}; "
+            "create the virtual environment in a folder with a shorter path"
+        )
+    return library, data
+
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
 _VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb"} | {
