@@ -42,11 +42,11 @@ ROOM: Final = Room(
         ),
         "arrays": (Row("durations", "", "--alignments PATH"),),
         "features": (
-            Row("pitch", f"{_FEATURES}.pitch_feature:KIND"),
+            Row("pitch", f"{_FEATURES}.pitch:KIND"),
             Row("energy", f"{_FEATURES}.energy:KIND"),
             Row("durations", f"{_FEATURES}.durations_feature:KIND"),
-            Row("spectrogram", f"{_FEATURES}.spectrogram:KIND"),
-            Row("mel", f"{_FEATURES}.second_mel:KIND"),
+            Row("spectrogram", f"{_FEATURES}.spectrograms:SPECTROGRAM"),
+            Row("mel", f"{_FEATURES}.spectrograms:SECOND_MEL"),
         ),
     },
     libraries={

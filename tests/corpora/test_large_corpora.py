@@ -16,7 +16,7 @@ from tts_prep.corpora.manifests.json_lines import json_array
 from tts_prep.errors import CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import read_corpus
-from tts_prep.preprocess.corpora.layouts import likely_commands
+from tts_prep.preprocess.corpora.registry import likely_commands
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from tts_prep.loader.prefetch.making_ahead import made_ahead
+from tts_prep.loader.prefetch import made_ahead
 
 
 def in_background():

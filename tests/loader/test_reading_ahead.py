@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.loader import DataLoader, UtteranceDataset
-from tts_prep.loader.prefetch import reading_ahead
-from tts_prep.loader.prefetch.reading_ahead import ReadingAhead, ask_for, disk_reads
+from tts_prep.loader import DataLoader, UtteranceDataset, prefetch
+from tts_prep.loader.prefetch import ReadingAhead, ask_for, disk_reads
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def hints(monkeypatch, n_batches, reading):
         asked.append([])
         return -positions
 
-    monkeypatch.setattr(reading_ahead, "disk_reads", lambda: reads)
+    monkeypatch.setattr(prefetch, "disk_reads", lambda: reads)
     asked.append([])
     ahead = ReadingAhead(make, lambda positions: asked[-1].append(positions))
     assert [ahead.make(task) for task in ahead.tasks(range(n_batches))] == [-i for i in range(n_batches)]
@@ -63,7 +62,7 @@ def test_hints_that_make_the_disk_read_are_followed_by_more(monkeypatch):
         nonlocal reads
         reads += 1
 
-    monkeypatch.setattr(reading_ahead, "disk_reads", lambda: reads)
+    monkeypatch.setattr(prefetch, "disk_reads", lambda: reads)
     ahead = ReadingAhead(lambda positions: read(positions) if positions == 0 else None, read)
     for task in ahead.tasks(range(50)):
         ahead.make(task)
@@ -72,7 +71,7 @@ def test_hints_that_make_the_disk_read_are_followed_by_more(monkeypatch):
 
 def test_a_loader_of_a_store_asks_for_later_batches(dataset, monkeypatch):
     counter = itertools.count()
-    monkeypatch.setattr(reading_ahead, "disk_reads", lambda: next(counter))
+    monkeypatch.setattr(prefetch, "disk_reads", lambda: next(counter))
     asked = []
     monkeypatch.setattr(UtteranceDataset, "read_ahead", lambda self, positions: asked.append(list(positions)))
     batches = [batch.indices.tolist() for batch in DataLoader(dataset, 2)]
@@ -82,6 +81,6 @@ def test_a_loader_of_a_store_asks_for_later_batches(dataset, monkeypatch):
 
 
 def test_nothing_is_asked_for_while_memory_has_it(dataset, monkeypatch):
-    monkeypatch.setattr(reading_ahead, "disk_reads", lambda: 7)
+    monkeypatch.setattr(prefetch, "disk_reads", lambda: 7)
     monkeypatch.setattr(UtteranceDataset, "read_ahead", lambda self, positions: pytest.fail("asked for"))
     assert len(list(DataLoader(dataset, 2))) == 15

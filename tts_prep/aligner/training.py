@@ -22,8 +22,7 @@ from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.add.add_arrays import intact_shard
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
-from tts_prep.preprocess.features.kind import TrainedKind, setting
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, TrainedKind, setting
 from tts_prep.preprocess.make.feature_inputs import StoredRows
 
 _VERSION: Final = "3"

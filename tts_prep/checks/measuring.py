@@ -22,7 +22,7 @@ from tts_prep.errors import broken
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.pitch_units import hertz
+from tts_prep.preprocess.features.columns import hertz
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 Powers = npt.NDArray[np.float32]

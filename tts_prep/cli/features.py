@@ -76,14 +76,14 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     Raises:
         ConfigurationError: an option is invalid.
     """
-    from tts_prep.preprocess.features import second_mel
+    from tts_prep.preprocess.features import spectrograms
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
     from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
 
     requested = [*map(parse_feature, options["features"])]
     # Mels of several presets are several arrays.
-    names = [name for name, _ in requested if name != second_mel.NAME]
+    names = [name for name, _ in requested if name != spectrograms.NAME]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"feature: '{repeated}' is repeated; give all of its settings in one option")
     folder, aligner, durations = options["alignments"], None, dict(requested).get("durations")
@@ -108,7 +108,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
 
 def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
     """Return the settings of durations without alignments."""
-    from tts_prep.preprocess.features.kind import configured
+    from tts_prep.preprocess.features.feature import configured
     from tts_prep.preprocess.features.registry import get_feature
 
     kind = get_feature("durations")
@@ -129,7 +129,7 @@ def align(store: Path, settings: Any, jobs: int) -> None:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
     from tts_prep.cli.progress import make_progress
-    from tts_prep.preprocess.add.add_durations import add_durations
+    from tts_prep.preprocess.add.add_array import add_durations
 
     with make_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)

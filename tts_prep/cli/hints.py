@@ -16,7 +16,7 @@ _FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "i
 def command_hint(name: str, commands: Iterable[str]) -> str:
     """Return a hint about a word that is not a command, which follows a message; empty if there is none."""
     if Path(name).exists():
-        from tts_prep.preprocess.corpora.layouts import likely_commands
+        from tts_prep.preprocess.corpora.registry import likely_commands
 
         command = (*likely_commands(Path(name)), "ljspeech")[0]
         return f"; the command comes first, such as 'tts-prep {command} {name} STORE'"

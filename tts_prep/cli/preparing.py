@@ -37,9 +37,8 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
 from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
-from tts_prep.preprocess.corpora.layouts import likely_commands, what_it_is
-from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.features.kind import A_MODEL
+from tts_prep.preprocess.corpora.registry import likely_commands, what_it_is
+from tts_prep.preprocess.features.feature import A_MODEL, Feature
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.plan.planned_store import CorpusRows

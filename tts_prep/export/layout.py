@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
-from tts_prep.format.files.atomic import sync
+from tts_prep.format.files.atomic import check_own_folder, remove_folder, sync
 from tts_prep.format.files.paths import is_store
-from tts_prep.format.files.replacement import check_own_folder, remove_folder
 from tts_prep.loader import UtteranceDataset
 
 _THREADS = 8

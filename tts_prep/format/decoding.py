@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import CorruptStoreError
+from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format.layout import OLDEST, VERSION, version_text
 
 MAX_COUNT: Final = 1 << 60
 """The maximum of any size, number of rows or offset in a store."""
@@ -133,3 +134,21 @@ class Record:
         if not all(isinstance(item, str) for item in value.values()):
             raise self.fault(key, "an object whose values are texts")
         return value
+
+
+def check_version(where: Path | str, version: object) -> None:
+    """Parse a version; this minor version of the known major version and any later one are accepted.
+
+    Raises:
+        StoreError: the version is older, or the major version is unknown.
+        CorruptStoreError: it is not a version.
+    """
+    text = version if isinstance(version, str) else ""
+    major, dot, minor = text.partition(".")
+    if not (dot and major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit() and len(text) < 20):
+        raise CorruptStoreError(f"{where}: expected a version like '{version_text()}', found {shown(version)}")
+    if int(major) != VERSION[0] or int(minor) < OLDEST[1]:
+        raise StoreError(
+            f"{where}: format version {text}; this tts-prep reads {version_text(OLDEST)} and later {VERSION[0]}.x: "
+            "install the release that made the store, or make the store again"
+        )

@@ -23,9 +23,8 @@ from tts_prep.format.contents.shard import (
 from tts_prep.format.files.checksums import FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import read_error
-from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
+from tts_prep.format.hdf5.datasets import Locations, check_tiling, location_crc32, map_file
 from tts_prep.format.hdf5.process import hdf5_process
-from tts_prep.format.hdf5.tiling import check_tiling
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PLAN, SOURCES
 from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest

@@ -21,8 +21,7 @@ from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_ten
 from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.prefetch.making_ahead import made_ahead
-from tts_prep.loader.prefetch.reading_ahead import ReadingAhead
+from tts_prep.loader.prefetch import ReadingAhead, made_ahead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
 from tts_prep.loader.samplers.batches import BatchSampler

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tts_prep.format.records.failures import Failure as Failure
     from tts_prep.format.records.provenance import Provenance as Provenance
     from tts_prep.preprocess.add.add_array import add_array as add_array
+    from tts_prep.preprocess.add.add_array import add_durations as add_durations
     from tts_prep.preprocess.add.add_arrays import add_provenance as add_provenance
     from tts_prep.preprocess.add.add_columns import add_columns as add_columns
     from tts_prep.preprocess.add.add_columns import remove_columns as remove_columns
-    from tts_prep.preprocess.add.add_durations import add_durations as add_durations
     from tts_prep.preprocess.add.column_table import ColumnTable as ColumnTable
     from tts_prep.preprocess.audio.config import MelConfig as MelConfig
     from tts_prep.preprocess.audio.mel import mel_spectrogram as mel_spectrogram
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.columns import FeatureColumn as FeatureColumn
     from tts_prep.preprocess.features.feature import Feature as Feature
     from tts_prep.preprocess.features.feature import FeatureInput as FeatureInput
+    from tts_prep.preprocess.features.feature import FeatureKind as FeatureKind
     from tts_prep.preprocess.features.feature import FeatureValues as FeatureValues
-    from tts_prep.preprocess.features.kind import FeatureKind as FeatureKind
-    from tts_prep.preprocess.features.kind import setting as setting
+    from tts_prep.preprocess.features.feature import setting as setting
     from tts_prep.preprocess.features.registry import make_feature as make_feature
     from tts_prep.preprocess.make.parts import Part as Part
     from tts_prep.preprocess.make.parts import finish_store as finish_store

@@ -30,12 +30,11 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
+from tts_prep.preprocess.make.array_files import check_arrays_of, index_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.make.index_arrays import index_array_files
 from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.shard_run import ShardRun
@@ -46,8 +45,14 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import OF_PLAN, KeptArrays, keep_arrays, recorded_features
-from tts_prep.preprocess.update.kept_rows import find_old_rows, unchanged_rows
+from tts_prep.preprocess.update.kept_arrays import (
+    OF_PLAN,
+    KeptArrays,
+    find_old_rows,
+    keep_arrays,
+    recorded_features,
+    unchanged_rows,
+)
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.progress import ShowProgress, in_notebooks

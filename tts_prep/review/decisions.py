@@ -22,7 +22,7 @@ from tts_prep.errors import ConfigurationError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.lock import held
 from tts_prep.format.files.regular_files import open_regular
-from tts_prep.format.files.spreadsheets import as_cell, of_cell
+from tts_prep.preprocess.corpora.lines import as_cell, of_cell
 
 KEEP: Final = ("yes", "no", "unsure")
 """The values of the column ``keep``; it is empty for an utterance that is only corrected."""

@@ -11,7 +11,7 @@ import soxr
 from corpora import speech_like
 from scipy import signal
 
-from tts_prep.demo.corpus import speak
+from tts_prep.demo.speech import speak
 from tts_prep.errors import AlignmentError, AudioError, ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, limited, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig

@@ -14,7 +14,7 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.features.frame_times import first_centre
+from tts_prep.preprocess.features.pitch import first_centre
 
 FBANK = PRESETS["campplus"]
 

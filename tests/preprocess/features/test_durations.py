@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import AlignmentError
-from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
-from tts_prep.preprocess.features.durations import ROUNDINGS, frames_of, settle
+from tts_prep.preprocess.features.alignments.alignment import ROUNDINGS, Alignment, AlignmentConfig, frames_of, settle
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 BOUNDS = [0.0, 0.21, 0.3, 0.47, 0.52, 0.9, 1.0]

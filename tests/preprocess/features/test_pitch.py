@@ -11,8 +11,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.features.frame_times import TrackerGrid, first_centre
-from tts_prep.preprocess.features.pitch import PitchConfig, pitch_of, world_frames
+from tts_prep.preprocess.features.pitch import PitchConfig, TrackerGrid, first_centre, pitch_of, world_frames
 
 FRAMINGS = {name: PRESETS[name] for name in ("tacotron2", "hifigan", "parakeet-waveflow", "styletts2", "speechain-tts")}
 LENGTHS = [(22050, 256), (24000, 300), (22050, 275), (16000, 160)]

@@ -12,7 +12,7 @@ from commands import run
 from corpora import TEXTS, write_ljspeech
 from killing import contents
 
-import tts_prep.format.files.replacement as replacement
+import tts_prep.format.files.atomic as replacement
 from tts_prep.loader import UtteranceDataset
 
 SETTINGS = ("--jobs", "1", "--shard-utterances", "2")

@@ -12,7 +12,7 @@ from commands import run
 from killing import contents
 
 from tts_prep.errors import ConfigurationError, StoreError
-from tts_prep.format.files.replacement import replacement_folder
+from tts_prep.format.files.atomic import replacement_folder
 from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, add_array, make_feature, prepare
 from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.preprocess.configuration.records import StoreConfig

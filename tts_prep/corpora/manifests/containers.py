@@ -13,8 +13,8 @@ from tts_prep.corpora.manifests.rows import Container
 from tts_prep.corpora.manifests.tables import ParquetFile, Table
 from tts_prep.corpora.manifests.tars import Tar
 from tts_prep.errors import CorpusError
-from tts_prep.format.files.spreadsheets import of_cell
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.lines import of_cell
 
 _FOLDERS = (
     *("metadata.jsonl", "metadata.csv", "metadata.parquet"),

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.contents.shard import FindLocations, inspect_file
-from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.hdf5.columns import TextColumn, check_columns, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at, read_string
 from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.layout import OOD_FORMAT
-from tts_prep.format.records.version import check_version
 
 _TEXTS = ("text", "phoneme_text")
 _NUMBERS = ("phonemes_start", "n_phonemes")

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
 from tts_prep.format.hdf5.columns import check_columns, check_texts, column_datasets
 from tts_prep.format.hdf5.datasets import (
@@ -18,17 +18,16 @@ from tts_prep.format.hdf5.datasets import (
     Location,
     Locations,
     MappedFile,
+    check_tiling,
     dataset_at,
     location_crc32,
     map_file,
     read_string,
 )
 from tts_prep.format.hdf5.process import locations_apart
-from tts_prep.format.hdf5.tiling import check_tiling
 from tts_prep.format.layout import ARRAYS, KEY_BYTES, ROW_KEYS, SHARD_FORMAT, UTTERANCE, version_text
 from tts_prep.format.records.arrays import parse_arrays
 from tts_prep.format.records.remarks import check_remarks, check_row_remarks
-from tts_prep.format.records.version import check_version
 
 HEADER: Final = "header"
 _FAILURE = {"id", "where", "stage", "reason"}

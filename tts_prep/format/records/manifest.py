@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.decoding import MAX_COUNT, Record, parse_json, shown
-from tts_prep.format.files.atomic import replacing
+from tts_prep.format.decoding import MAX_COUNT, Record, check_version, parse_json, shown
+from tts_prep.format.files.atomic import recover_store, replacing
 from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.files.paths import is_archive, is_store, read_text, store_around, stored_file
-from tts_prep.format.files.replacement import recover_store
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.layout import (
     CORRECTIONS,
@@ -36,7 +35,6 @@ from tts_prep.format.layout import (
 )
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
 from tts_prep.format.records.provenance import Provenance
-from tts_prep.format.records.version import check_version
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import PLAN, PLAN_FORMAT, version_text
-from tts_prep.format.records.version import check_version
 
 _MAX_BYTES = 1 << 28
 

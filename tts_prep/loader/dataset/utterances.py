@@ -29,7 +29,7 @@ from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
-from tts_prep.loader.prefetch.reading_ahead import ask_for
+from tts_prep.loader.prefetch import ask_for
 from tts_prep.loader.randomness import digest
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Add an array that a function computes: of one utterance at a time, or of batches by a model."""
+"""Add an array to a complete store: that of a function, of a model, or durations by a model trained on the store."""
 
 from __future__ import annotations
 
@@ -140,3 +140,38 @@ class _FunctionFeature:
 
     def compute(self, utterance: FeatureInput) -> FeatureValues:
         return FeatureValues({self.spec.name: np.asarray(self.function(utterance))})
+
+
+def add_durations(
+    store: str | Path,
+    *,
+    sample: int = 1000,
+    jobs: int = 1,
+    backend: Backend = Backend(),
+    progress: ShowProgress = in_notebooks,
+) -> Manifest:
+    """Align the phonemes of a complete store with its mels, and add ``durations`` to it; return the new manifest.
+
+    A normal distribution for each phone is trained on a sample of the store's utterances by the Viterbi algorithm, and
+    then applied to all. The result does not depend on the number of jobs. The model is one of the settings of the
+    array, so that an update aligns new rows with it. A store that has durations is not changed.
+
+    The column ``alignment_score`` is added, too: the mean log-likelihood of the frames of phones, relative to that of
+    the most likely phone of each frame.
+
+    Args:
+        sample: the maximum number of utterances to train on. They are chosen by their ids.
+        jobs, backend: the number of worker processes, and where they run.
+        progress: called with the number of finished shards.
+
+    Raises:
+        StoreError: the store is incomplete, or its mels have a scale of their own. The store is unchanged.
+        FeatureError: no utterance has phones.
+    """
+    path = Path(store)
+    manifest = read_manifest(path)
+    if "durations" in manifest.specs:
+        return manifest
+    trained = doors.need("trained", "durations", is_record=True)
+    settings = trained.settings(sample=sample)
+    return add_features(path, [trained.train(path, manifest, settings)], jobs=jobs, backend=backend, progress=progress)

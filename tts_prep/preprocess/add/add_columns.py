@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import assemble_store
+from tts_prep.format.files.atomic import remove_folder
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import stored_file
-from tts_prep.format.files.replacement import remove_folder
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.layout import ADDED_ARRAYS, INDEX, OWN, UTTERANCE
@@ -24,7 +24,7 @@ from tts_prep.format.records.arrays import ArraySpec, is_reserved
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.add.add_arrays import is_intact, stored_shards
 from tts_prep.preprocess.add.column_table import ColumnTable, read_column_table
-from tts_prep.preprocess.make.index_arrays import index_array_files
+from tts_prep.preprocess.make.array_files import index_array_files
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 

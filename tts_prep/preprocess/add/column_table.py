@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.preprocess.corpora.tables import table_rows
+from tts_prep.preprocess.corpora.lines import table_rows
 from tts_prep.preprocess.table_values import is_missing, is_name_of_digits, is_word_for_missing, number_of
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 

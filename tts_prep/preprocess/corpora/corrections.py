@@ -10,8 +10,7 @@ from typing import Any, Final
 from tts_prep.errors import CorpusError, one_line
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.tables import is_table, table_rows
+from tts_prep.preprocess.corpora.lines import is_table, read_lines, table_rows
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False, "false": False}

@@ -1,14 +1,16 @@
-"""Reading the text files of a corpus line by line."""
+"""Lists of a corpus: text files line by line, and tables, whose readers are brought."""
 
 from __future__ import annotations
 
 import codecs
 import glob
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from io import BufferedReader
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from tts_prep import doors
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.records.failures import Failure
@@ -64,3 +66,33 @@ def _lines(path: Path) -> Iterator[bytes | None]:
         raise CorpusError(f"{path}: no such file; {hint}") from None
     except OSError as error:
         raise CorpusError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file can only be a table, by its suffixes."""
+    known = {suffix for row in doors.rows("tables").values() for suffix in row.keys}
+    return not known.isdisjoint(path.suffixes[-2:])
+
+
+def table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the place and the values of each row of a table.
+
+    Raises:
+        CorpusError: the file cannot be read, or a row is damaged.
+        MissingPackageError: nothing here reads tables.
+    """
+    yield from doors.need("tables", path.suffix)(path)
+
+
+# Apostrophes before a formula are counted too, so that the conversion is one to one.
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell of a CSV file: an apostrophe precedes what a spreadsheet would take for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def of_cell(cell: str) -> str:
+    """Return the text of a cell: the inverse of `as_cell`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -14,8 +14,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.columns import SYMBOL_LENGTH
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
-from tts_prep.preprocess.features.kind import FeatureKind
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureKind, FeatureValues
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,16 @@
-"""Pitch: the fundamental frequency at the centre of each mel frame, and whether the frame is voiced."""
+"""Pitch: the fundamental frequency at the centre of each mel frame, and whether the frame is voiced.
+
+Pitch trackers return one value per hop, the first one at sample 0. With framing that pads (n_fft − hop) / 2, mel frames
+are centred half a hop later. All trackers use `TrackerGrid`, because a misaligned track is hard to notice.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import packages_distributions, version
 from types import ModuleType
 from typing import Final
 
@@ -12,10 +19,63 @@ import numpy.typing as npt
 
 from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.features.frame_times import TrackerGrid
-from tts_prep.preprocess.features.kind import setting
+from tts_prep.preprocess.audio.framing import Waveform, frame_padding, n_frames
+from tts_prep.preprocess.features.columns import PITCH
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureKind, FeatureValues, setting, settings_of
+
+
+def first_centre(n_samples: int, config: MelConfig) -> int:
+    """Return the sample at which the first mel frame of a waveform is centred. Frame *t* is t · hop_length later.
+
+    It is negative if the settings add zeros before the waveform (``edge_zeros``).
+
+    Raises:
+        AudioError: the waveform is too short for the framing.
+    """
+    left, _ = frame_padding(n_samples, config)
+    return config.n_fft // 2 - left - config.edge_zeros
+
+
+@dataclass(frozen=True)
+class TrackerGrid:
+    """Padding and selection that align a tracker with one value per hop with the mel frames of a waveform.
+
+    Attributes:
+        lead: the number of zeros to add before the waveform.
+        first: the index of the tracker's value for mel frame 0.
+        n_frames: the number of mel frames.
+        hop_length: samples.
+    """
+
+    lead: int
+    first: int
+    n_frames: int
+    hop_length: int
+
+    @classmethod
+    def of(cls, n_samples: int, config: MelConfig) -> TrackerGrid:
+        """Return the grid of a waveform's mel frames.
+
+        Raises:
+            AudioError: the waveform is too short for the framing.
+        """
+        centre = first_centre(n_samples, config)
+        hop = config.hop_length
+        lead = -centre % hop if centre > 0 else -centre
+        return cls(lead, (centre + lead) // hop, n_frames(n_samples, config), hop)
+
+    def padded(self, waveform: Waveform, tail: int = 0) -> Waveform:
+        """Return the waveform with the leading zeros and ``tail`` trailing zeros."""
+        return np.pad(waveform, (self.lead, tail)) if self.lead or tail else waveform
+
+    def select(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Select the values of the mel frames, [n_frames], from those of a tracker; missing ones are 0."""
+        selected = values[self.first : self.first + self.n_frames]
+        return np.pad(selected, (0, self.n_frames - len(selected)))
+
 
 Track = npt.NDArray[np.float64]
 
@@ -176,3 +236,73 @@ def _pyin(waveform: Waveform, grid: TrackerGrid, sample_rate: int, settings: Pit
         fill_na=None,
     )
     return np.where(voiced, values, 0.0)
+
+
+@dataclass(frozen=True)
+class PitchFeature:
+    """The pitch and the voicing of every mel frame.
+
+    The statistics of ``pitch`` are over voiced frames.
+    """
+
+    settings: PitchConfig
+
+    @classmethod
+    def of(cls, settings: PitchConfig, recipe: MelConfig) -> PitchFeature:
+        """Return the feature with defaults of floor and ceiling filled in.
+
+        Raises:
+            ConfigurationError: the settings are invalid for the sample rate.
+            MissingPackageError: pyworld is required and not installed.
+        """
+        if settings.algorithm != "pyin":
+            import_pyworld()
+        return cls(settings.resolved(recipe.sample_rate))
+
+    @property
+    def specs(self) -> tuple[ArraySpec, ...]:
+        """``pitch`` [n_frames] float32 and ``voiced`` [n_frames] uint8."""
+        settings = settings_of(self.settings)
+        if self.settings.algorithm == "pyin":
+            software = {"librosa": version("librosa")}
+        else:
+            settings.pop("frame_length")
+            software = {"pyworld": _pyworld_version()}
+        voicing = {name: settings[name] for name in settings if name not in ("unvoiced", "unit")}
+        return (
+            ArraySpec("pitch", "float32", (), "frame", settings=settings, software=software),
+            ArraySpec("voiced", "uint8", (), "frame", settings=voicing, software=software),
+        )
+
+    def source(self, utterance_id: str, speaker: str) -> None:
+        """Return None: pitch is computed from the recording."""
+
+    def compute(self, utterance: FeatureInput) -> FeatureValues:
+        """Return pitch and voicing of one utterance."""
+        result = pitch_of(utterance.waveform, utterance.recipe, self.settings)
+        pitch, voiced = result.pitch[: utterance.n_frames], result.voiced[: utterance.n_frames]
+        return self.restored({"pitch": pitch, "voiced": voiced})
+
+    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+        """Return the values of one utterance from its arrays."""
+        voiced = arrays["voiced"]
+        remarks = () if voiced.any() else (("pitch", "no voiced frame"),)
+        return FeatureValues(arrays, {"pitch": voiced.astype(np.bool_)}, remarks)
+
+
+@lru_cache(maxsize=1)
+def _pyworld_version() -> str:
+    # pyworld and pyworld-prebuilt both provide the module.
+    for name in packages_distributions().get("pyworld", []):
+        return f"{name} {version(name)}"
+    raise ConfigurationError("pitch: the version of pyworld is unknown; reinstall it")
+
+
+KIND: Final = FeatureKind(
+    "pitch",
+    "pitch and voiced, the fundamental frequency and the voicing of every mel frame",
+    lambda recipe, settings: PitchFeature.of(settings, recipe),
+    PitchConfig,
+    other_names=("f0",),
+    columns=(PITCH,),
+)

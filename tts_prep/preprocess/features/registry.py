@@ -12,10 +12,9 @@ from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features import second_mel
-from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features import spectrograms
+from tts_prep.preprocess.features.feature import Feature, FeatureKind, configured, is_model, kind_of, number_or_text
 from tts_prep.preprocess.features.imported import ImportedArray
-from tts_prep.preprocess.features.kind import FeatureKind, configured, is_model, kind_of, number_or_text
 
 
 def built_in_features() -> Iterator[FeatureKind]:
@@ -58,8 +57,8 @@ def recorded_feature(spec: ArraySpec) -> tuple[str, dict[str, str]] | None:
     """Return name and settings of the built-in feature that makes an array; None if there is none."""
     preset, fmax = spec.settings.get("preset"), spec.settings.get("fmax")
     fmax = float(fmax) if isinstance(fmax, int | float) else None
-    if isinstance(preset, str) and spec.name == second_mel.array_name(preset, fmax):
-        return second_mel.NAME, {"preset": preset, **({} if fmax is None else {"fmax": f"{fmax:g}"})}
+    if isinstance(preset, str) and spec.name == spectrograms.array_name(preset, fmax):
+        return spectrograms.NAME, {"preset": preset, **({} if fmax is None else {"fmax": f"{fmax:g}"})}
     if spec.name not in doors.rows("features"):
         return None
     return spec.name, {key: str(value) for key, value in spec.settings.items()}

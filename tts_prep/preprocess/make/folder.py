@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import StoreError
-from tts_prep.format.files.atomic import replacing, sync, writing
+from tts_prep.format.files.atomic import recover_store, remove_replaced, replacing, sync, writing
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_folder_files, is_store, shard_files, shard_folder_files, stored_file
-from tts_prep.format.files.replacement import recover_store, remove_replaced
 from tts_prep.format.layout import (
     ADDED_ARRAYS,
     CORRECTIONS,

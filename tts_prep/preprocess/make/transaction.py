@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import CorruptStoreError, StoreError, WriteError
-from tts_prep.format.files.atomic import writing
+from tts_prep.format.files.atomic import check_own_folder, remove_folder, replace_store, replacement_folder, writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
-from tts_prep.format.files.replacement import check_own_folder, remove_folder, replace_store, replacement_folder
 from tts_prep.format.files.temporary import holding_temporary_files
 from tts_prep.format.layout import (
     ADDED_ARRAYS,

@@ -1,7 +1,7 @@
 """IPA phonemes by espeak-ng.
 
-phonemizer and espeak-ng are under the GPL. Only this module imports phonemizer, and only this module and the demo's
-``corpus.py`` load espeak-ng.
+phonemizer and espeak-ng are under the GPL. Only this module imports phonemizer, and only this module and ``speech.py``
+load espeak-ng.
 """
 
 from __future__ import annotations

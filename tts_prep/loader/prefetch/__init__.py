@@ -1,1 +1,0 @@
-"""Prefetching: batches computed, and data requested from disk, in advance."""
