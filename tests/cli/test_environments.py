@@ -281,7 +281,7 @@ def test_a_lack_of_memory_is_one_line_with_options_that_the_command_has(
     ids=["aliases", "references", "depth", "digits", "date"],
 )
 def test_yaml_that_stands_for_more_than_it_is_or_is_none_is_refused(text: str) -> None:
-    from tts_prep.recipes.ref_yaml import read_yaml
+    from tts_prep.recipes.speechain.configuration import read_yaml
 
     with pytest.raises(ConfigurationError) as error:
         read_yaml(text + "b: 1\n")

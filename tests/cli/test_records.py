@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tts_prep.cli.records import option, options_of, takes
+from tts_prep.cli.options import option, options_of, takes
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def test_rows_with_columns_of_their_own_are_refused_before_they_fill_memory(tmp_
 
 
 def test_a_number_of_yaml_in_base_60_beyond_all_floats_is_one_line() -> None:
-    from tts_prep.recipes.ref_yaml import read_yaml
+    from tts_prep.recipes.speechain.configuration import read_yaml
 
     with pytest.raises(ConfigurationError, match="invalid YAML"):
         read_yaml("x: " + "1:" * 400 + "1.5\n")

@@ -21,7 +21,7 @@ from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
 from tts_prep.preprocess.features.array_sources import ArrayFileError, read_npy
 from tts_prep.preprocess.text.symbols import choose_symbols
-from tts_prep.recipes.ref_yaml import read_yaml
+from tts_prep.recipes.speechain.configuration import read_yaml
 
 SIZE = 3 << 30
 READERS: dict[str, Callable[[Path], object]] = {

@@ -15,8 +15,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.recipes import build_iterators, read_config
 from tts_prep.recipes.kaldi_files import read_table, read_tables
-from tts_prep.recipes.ref_yaml import read_yaml
 from tts_prep.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions
+from tts_prep.recipes.speechain.configuration import read_yaml
 
 PARTS = {"train_clean_100": [7, 3, 9, 4], "train_clean_360": [5, 11], "train_other_500": [2, 6, 8]}
 

@@ -1,16 +1,17 @@
-"""``tts-prep check``."""
+"""``tts-prep check``, and its measures as columns that ``tts-prep add`` adds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tts_prep.cli.extras import warn_without_compiler
-from tts_prep.cli.options import OUTPUT_FILE, store_or_url
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.options import OUTPUT_FILE, Addition, store_or_url
+from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
     from tts_prep.checks.catalogue import Threshold
@@ -145,3 +146,26 @@ def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
         partner = suspects.partner(reason, position)
         shown.append(dataset[position].id + ("" if partner is None else f" (as {dataset[partner].id})"))
     return ", ".join(shown) + (", …" if len(positions) > _EXAMPLES else "")
+
+
+def _add_measures(store: Path, _: Mapping[str, Any]) -> None:
+    from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
+    from tts_prep.checks.measuring import measure
+    from tts_prep.cli.progress import make_progress
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.preprocess.add.add_columns import add_index_array
+
+    with make_progress(sys.stderr) as progress:
+
+        def values() -> Any:
+            return measures_table(measure(UtteranceDataset(store), use_stored=False, progress=progress))
+
+        manifest = add_index_array(store, measures_spec, values, progress)
+    names = manifest.specs[ARRAY].index_columns
+    say(f"{store}: {len(names)} columns of measures: {', '.join(names)}")
+
+
+MEASURES: Final = Addition(
+    (Option("measures", "Add the measures of 'tts-prep check' as columns of the index.", bool, default=False),),
+    _add_measures,
+)

@@ -9,7 +9,7 @@ ROOM: Final = Room(
     "Quality measures of the utterances of a store, and detection of suspect ones.",
     {
         "arrays": (Row("measures", "tts_prep.checks.measuring:measures_of_update", "--measures"),),
-        "additions": (Row("measures", "tts_prep.checks.addition:MEASURES"),),
+        "additions": (Row("measures", "tts_prep.checks.command:MEASURES"),),
         "commands": (Row("check", "tts_prep.checks.command:check", group=INSPECT),),
     },
     needs=("acoustics",),

@@ -1,24 +1,28 @@
-"""Options of several commands."""
+"""Options of several commands, those that rooms add to ``tts-prep add``, and options as the fields of a record."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from types import NoneType
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
 from tts_prep.format.files.paths import is_url, without_secret
 from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
-from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.option import KINDS, Option
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -327,3 +331,73 @@ def corpus_options() -> list[click.Option]:
     settings = (option for options in SETTINGS.values() for option in options)
     options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_PROVENANCE, *_REPLACEMENT, *_PROCESSES)
     return [click_option(option) for option in options]
+
+
+_OPTION: Final = "option"
+R = TypeVar("R")
+
+
+def option(text: str, *, default: Any = None, **settings: Any) -> Any:
+    """Return the field of an option.
+
+    Its name is that of the field. Its kind follows from the type: one of `KINDS`, also ``| None``, and
+    ``tuple[KIND, ...]`` for an option that may be repeated, whose default is ().
+
+    Args:
+        text: the help.
+        settings: the other attributes of `Option`.
+    """
+    return field(default=default, metadata={_OPTION: {"help": text, **settings}})
+
+
+def options_of(record: type) -> list[Option]:
+    """Return the options that the fields of a record are."""
+    hints = get_type_hints(record)
+    return [_option(one.name, hints[one.name], one.default, one.metadata[_OPTION]) for one in fields(record)]
+
+
+def _option(name: str, hint: Any, default: Any, settings: dict[str, Any]) -> Option:
+    kinds = [kind for kind in (get_args(hint) or (hint,)) if kind not in (NoneType, Ellipsis)]
+    if len(kinds) != 1 or kinds[0] not in KINDS:
+        raise TypeError(f"{name}: {hint} is not the type of an option")
+    repeated = get_origin(hint) is tuple
+    return Option(name, kind=kinds[0], repeated=repeated, default=None if repeated else default, **settings)
+
+
+def takes(record: type[R]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options of a record to a command; its function gets the record as its last argument."""
+    options = options_of(record)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(*arguments: Any, **values: Any) -> Any:
+            of_record = {one.name: values.pop(one.name) for one in options}
+            return function(*arguments, record(**of_record), **values)
+
+        # Click shows them in the order of this list, backwards.
+        command.__click_params__ = [  # type: ignore[attr-defined]
+            *getattr(function, "__click_params__", []),
+            *(click_option(one) for one in reversed(options)),
+        ]
+        return command
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Addition:
+    """Options of ``tts-prep add``.
+
+    Attributes:
+        options: the options.
+        add: adds to a store what an option asks for; None for options of features, which get their values.
+    """
+
+    options: tuple[Option, ...]
+    add: Callable[[Path, Mapping[str, Any]], None] | None = None
+
+
+def additions() -> Iterator[Addition]:
+    """Yield what the rooms and other packages bring."""
+    for row in (*doors.rows("additions").values(), *doors.others("additions").values()):
+        yield doors.load("additions", row, "addition", lambda found: isinstance(found, Addition), "an Addition")

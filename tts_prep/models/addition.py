@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tts_prep.cli.additions import Addition
+from tts_prep.cli.options import Addition
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import one_line
 from tts_prep.preprocess.option import Option

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from tts_prep.recipes.language_model import speaker_vectors as speaker_vectors
     from tts_prep.recipes.matcha import TextMelBatchCollate as TextMelBatchCollate
     from tts_prep.recipes.matcha import TextMelDataset as TextMelDataset
-    from tts_prep.recipes.parakeet.batches import batch_spec as batch_spec
-    from tts_prep.recipes.parakeet.batches import batch_text_id as batch_text_id
-    from tts_prep.recipes.parakeet.batches import batch_wav as batch_wav
-    from tts_prep.recipes.parakeet.cargo import DataCargo as DataCargo
-    from tts_prep.recipes.parakeet.collector import LJSpeechCollector as LJSpeechCollector
-    from tts_prep.recipes.parakeet.collector import stop_probabilities as stop_probabilities
-    from tts_prep.recipes.parakeet.datasets import DictDataset as DictDataset
-    from tts_prep.recipes.parakeet.datasets import TupleDataset as TupleDataset
-    from tts_prep.recipes.parakeet.similar_length import (
+    from tts_prep.recipes.parakeet import DataCargo as DataCargo
+    from tts_prep.recipes.parakeet import DictDataset as DictDataset
+    from tts_prep.recipes.parakeet import LJSpeechCollector as LJSpeechCollector
+    from tts_prep.recipes.parakeet import (
         PartiallyRandomizedSimilarTimeLengthSampler as PartiallyRandomizedSimilarTimeLengthSampler,
     )
-    from tts_prep.recipes.parakeet.similar_length import (
+    from tts_prep.recipes.parakeet import (
         PartialyRandomizedSimilarTimeLengthSampler as PartialyRandomizedSimilarTimeLengthSampler,
     )
+    from tts_prep.recipes.parakeet import TupleDataset as TupleDataset
+    from tts_prep.recipes.parakeet import batch_spec as batch_spec
+    from tts_prep.recipes.parakeet import batch_text_id as batch_text_id
+    from tts_prep.recipes.parakeet import batch_wav as batch_wav
+    from tts_prep.recipes.parakeet import stop_probabilities as stop_probabilities
     from tts_prep.recipes.piper import PiperBatch as PiperBatch
     from tts_prep.recipes.piper import PiperCollate as PiperCollate
     from tts_prep.recipes.piper import PiperDataset as PiperDataset

@@ -19,8 +19,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.accepted import as_read
-from tts_prep.recipes.random_examples import RandomExamples
-from tts_prep.recipes.stores import dataset_of, having
+from tts_prep.recipes.stores import RandomExamples, dataset_of, having
 
 _PROMPT, _CUT = range(2)
 

@@ -1,17 +1,21 @@
-"""The stores that a recipe reads: one, a selection of one, or a chain of several."""
+"""The stores that a recipe reads: one, a selection of one, or a chain of several; and random examples of them."""
 
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.chain import ChainDataset
-from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
 from tts_prep.loader.dataset.ood_texts import OutOfDomainText
+from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.randomness import EpochDraws
 
 
 def dataset_of(store: Any) -> Any:
@@ -59,3 +63,27 @@ def ood_texts(dataset: Any) -> Iterator[OutOfDomainText]:
     """Yield the out-of-domain texts of the stores of a dataset."""
     for store in opened(dataset):
         yield from store.ood_texts or ()
+
+
+class RandomExamples(DatasetMixin):
+    """Base class of datasets whose examples depend on the epoch. Subclasses define ``_example`` and set ``_draws``."""
+
+    _draws: EpochDraws
+
+    @abstractmethod
+    def _example(self, i: int, epoch: int | None) -> Any:
+        """Return the example at a position in an epoch; None if the position carries no epoch."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch of positions that carry none, as those of other samplers than tts-prep's do not."""
+        self._draws.set_epoch(epoch)
+
+    def get_example(self, i: int) -> Any:
+        """Return the example at a position."""
+        return self._example(i, None)
+
+    def __getitems__(self, positions: Positions) -> Any:
+        """Return the examples at positions, for the epoch that the positions carry."""
+        epoch = info_of(positions).epoch
+        rows = select_rows(range(len(self)), positions)
+        return with_info_of(positions, [self._example(int(row), epoch) for row in rows])

@@ -21,8 +21,7 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import EpochDraws, check_seed, digest
 from tts_prep.recipes.accepted import STYLETTS2, Lack, Settings, as_read, check_store
 from tts_prep.recipes.file_list import Missing, absence, read_lines
-from tts_prep.recipes.random_examples import RandomExamples
-from tts_prep.recipes.stores import dataset_of, ood_texts
+from tts_prep.recipes.stores import RandomExamples, dataset_of, ood_texts
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192

@@ -19,7 +19,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.accepted import VOCOS, Settings, as_read
 from tts_prep.recipes.file_list import ListedUtterances, Missing, read_list
-from tts_prep.recipes.random_examples import RandomExamples
+from tts_prep.recipes.stores import RandomExamples
 
 _LOUDEST, _RANGE = -1.0, 5.0
 """Decibels: the peaks of training waveforms are −6 to −1."""

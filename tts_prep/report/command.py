@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.extras import warn_without_compiler
 from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, integer_option
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
 
 if TYPE_CHECKING:
     from tts_prep.report.summary import Summary

@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tts_prep import doors
-from tts_prep.cli.additions import additions
 from tts_prep.cli.features import FEATURE_OPTIONS
-from tts_prep.cli.options import WRITTEN_STORE, feature_options, provenance_options, record_option
-from tts_prep.cli.records import option, takes
+from tts_prep.cli.options import (
+    WRITTEN_STORE,
+    additions,
+    feature_options,
+    option,
+    provenance_options,
+    record_option,
+    takes,
+)
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
 from tts_prep.quantities import count_text

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import WRITTEN_STORE, store_or_url
-from tts_prep.cli.records import option, options_of, takes
+from tts_prep.cli.options import WRITTEN_STORE, option, options_of, store_or_url, takes
 from tts_prep.cli.verbosity import say, verbosity_options
 
 if TYPE_CHECKING:

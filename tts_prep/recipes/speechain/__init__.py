@@ -7,7 +7,7 @@ first documents had ``src_data`` and ``tgt_label`` (`SpeechTextDataset`).
 from tts_prep.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
 from tts_prep.recipes.speechain.configuration import read_config
 from tts_prep.recipes.speechain.features_and_labels import SpeechTextDataset, collate
-from tts_prep.recipes.speechain.groups import IteratorGroup, build_iterators
+from tts_prep.recipes.speechain.iterators import IteratorGroup, build_iterators
 from tts_prep.recipes.speechain.main_data import MainDataset
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""``tts-prep presets``."""
+"""The commands that list values of options: presets, features, frontends, languages and symbols."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import completion
-from tts_prep.preprocess.configuration.options import preset_names
+from tts_prep.preprocess.configuration.options import preset_names, symbol_tables
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.audio.presets import Preset
@@ -134,3 +134,80 @@ def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+def features(names: tuple[str, ...]) -> None:
+    r"""List the features for --feature with their settings, including those of other packages.
+
+    NAME is a feature, or MODULE:CLASS, which is imported.
+
+    \b
+    Examples:
+      tts-prep features
+      tts-prep features my_codec:Tokens
+    """
+    from tts_prep import doors
+    from tts_prep.errors import one_line
+    from tts_prep.preprocess.features.registry import all_features, get_feature
+
+    others = doors.others("features")
+    for kind in [get_feature(name) for name in names] or all_features():
+        of = f" ({others[kind.name].place})" if kind.name in others else ""
+        click.echo(one_line(f"{kind.name:<13} {kind.help}{of}"))
+        for name, default, text in kind.explained():
+            shown = f"{text} [{default}]" if default else text
+            click.echo(one_line(f"  {name:<11} {shown}"))
+
+
+@click.command()
+def frontends() -> None:
+    r"""List the text frontends, including those of other packages.
+
+    \b
+    Example:
+      tts-prep frontends
+    """
+    from tts_prep import doors
+
+    for row in (*doors.rows("frontends").values(), *doors.others("frontends").values()):
+        click.echo(f"{row.name:<18}{row.about or row.place}")
+
+
+@click.command()
+def languages() -> None:
+    r"""List the languages of espeak-ng: the codes for --language, and their names.
+
+    \b
+    Example:
+      tts-prep languages
+    """
+    from tts_prep.preprocess.text.frontends.espeak import espeak_languages
+    from tts_prep.preprocess.text.language_codes import espeak_lacks
+
+    for code, name in espeak_languages().items():
+        lacks = espeak_lacks(code)
+        click.echo(f"{code:<22}{name}{f' ({lacks})' if lacks else ''}")
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=completion(symbol_tables))
+def symbols(name: str | None) -> None:
+    r"""List the symbol tables, or print the table NAME.
+
+    The output for NAME is a file for --symbols: one symbol per line, in the order of ids.
+
+    \b
+    Examples:
+      tts-prep symbols
+      tts-prep symbols piper
+    """
+    from tts_prep.preprocess.text.symbols import TABLES, get_table
+
+    if name is None:
+        for table in TABLES.values():
+            click.echo(f"{table.name:<21}{len(table.symbols):>4} symbols  {table.made_for}")
+        return
+    for symbol in get_table(name).symbols:
+        click.echo(symbol)

@@ -1,0 +1,88 @@
+"""``tts-prep finish``, ``reindex`` and ``remove``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tts_prep.cli.options import WRITTEN_STORE
+from tts_prep.cli.verbosity import quiet_option, say
+
+
+@click.command()
+@click.argument("store", type=WRITTEN_STORE)
+@click.option(
+    "--max-failures", default="1%", show_default=True, metavar="N|P%", help="Fail if more rows than this failed."
+)
+@quiet_option
+def finish(store: Path, max_failures: str) -> None:
+    r"""Complete STORE once all of its parts are made: write the failure list, the index and the manifest.
+
+    Make the parts with a corpus command and --part K/N, in any order, on one or several machines.
+
+    \b
+    Example:
+      tts-prep ljspeech LJSpeech-1.1 store --part 1/2
+      tts-prep ljspeech LJSpeech-1.1 store --part 2/2
+      tts-prep finish store
+    """
+    from tts_prep.cli.freshness import say_if_outdated
+    from tts_prep.cli.preparing import failures_text, made_text
+    from tts_prep.preprocess.make.parts import finish_store
+
+    manifest = finish_store(store, max_failures=max_failures)
+    say(made_text(store, manifest))
+    if manifest.totals["failures"]:
+        say(failures_text(store, manifest.totals["failures"]))
+    say_if_outdated(store)
+
+
+@click.command()
+@click.argument("store", type=WRITTEN_STORE)
+@quiet_option
+def reindex(store: Path) -> None:
+    r"""Rebuild the index, the failure list and the manifest of STORE from its shards.
+
+    Every shard is checked first. Repairing a broken shard needs the corpus: see 'tts-prep verify --help'.
+
+    \b
+    Example:
+      tts-prep reindex store
+    """
+    from tts_prep.format.assembly import reindex_store
+    from tts_prep.quantities import count_text
+
+    totals = reindex_store(store).totals
+    shards = count_text(totals["shards"], "shard")
+    say(f"{store}: index, failures and manifest of {shards}, {count_text(totals['utterances'], 'row')}")
+
+
+@click.command()
+@click.argument("store", type=WRITTEN_STORE)
+@click.option("--columns", metavar="NAME,…", help="Columns that 'tts-prep add --columns' has added.")
+@click.option("--array", "arrays", multiple=True, metavar="NAME", help="An added array; may be repeated.")
+@quiet_option
+def remove(store: Path, columns: str | None, arrays: tuple[str, ...]) -> None:
+    r"""Remove added columns or arrays from a complete STORE.
+
+    STORE changes only when the rest is complete; it is not changed in place.
+
+    \b
+    Examples:
+      tts-prep remove store --columns wer,cer
+      tts-prep remove store --array pitch --array voiced
+    """
+    from tts_prep.cli.freshness import forget_removed
+    from tts_prep.cli.progress import make_progress
+    from tts_prep.errors import ConfigurationError
+    from tts_prep.preprocess.add.add_columns import remove_columns
+
+    names = [name.strip() for name in (columns or "").split(",") if name.strip()]
+    if not names and not arrays:
+        raise ConfigurationError("nothing to remove; give --columns or --array")
+    with make_progress(sys.stderr) as progress:
+        remove_columns(store, names, arrays, progress=progress)
+    forget_removed(store)
+    say(f"{store}: removed {', '.join([*names, *arrays])}")

@@ -1,1 +1,0 @@
-"""What Parakeet's training scripts import, by its names: batches, padding, zipped datasets, a sampler and a loader."""
