@@ -467,7 +467,7 @@ def _table(world: World) -> None:
 def _library() -> Iterator[Case]:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.audio.presets import get_preset
-    from tts_prep.preprocess.make.failure_limit import FailureLimit
+    from tts_prep.preprocess.make.shard_run import FailureLimit
     from tts_prep.preprocess.text.frontends.registry import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
 

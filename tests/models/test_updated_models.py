@@ -23,7 +23,7 @@ from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.failure_limit import FailureLimit
+from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.progress import Progress
 
 sys.path.insert(0, str(Path(__file__).parent))

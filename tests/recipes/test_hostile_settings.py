@@ -19,7 +19,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.settings import read_config_file, read_vocoder_config
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-from tts_prep.preprocess.features.array_sources import ArrayFileError, read_npy
+from tts_prep.preprocess.features.imported import ArrayFileError, read_npy
 from tts_prep.preprocess.text.symbols import choose_symbols
 from tts_prep.recipes.speechain.configuration import read_yaml
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 import struct
 from io import FileIO
+from typing import Final
 
 from tts_prep.preprocess.audio.containers.pcm import plain_aiff, plain_au
 from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     UNKNOWN_32,
     BrokenRecordingError,
+    Container,
     Stream,
     at,
+    begins_with,
     check_alone,
     check_length,
     check_multiple,
@@ -179,3 +182,9 @@ def inspect_nist(file: FileIO, start: int, size: int) -> Stream:
         head = struct.pack("<4sIIIII" if little else ">4sIIIII", b"dns." if little else b".snd", *numbers_of)
         contents = head + at(file, start + header, length)
     return Stream("SPH", count, contents=contents)
+
+
+AIFF: Final = Container(begins_with(b"FORM"), inspect_aiff)
+AU: Final = Container(begins_with(b".snd", b"dns."), inspect_au)
+CAF: Final = Container(begins_with(b"caff"), inspect_caf)
+NIST: Final = Container(begins_with(b"NIST"), inspect_nist)

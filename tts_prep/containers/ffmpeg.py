@@ -19,8 +19,10 @@ from tts_prep.format.files.temporary import temporary_folder
 from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     BrokenRecordingError,
+    Container,
     Stream,
     at,
+    begins_with,
     check_alone,
     numbers,
     read_from,
@@ -188,3 +190,12 @@ def _process() -> ChildProcess:
 def _end_process(number: int) -> None:
     if number == os.getpid():
         _PROCESSES[number].end()
+
+
+def _is_adts(header: bytes) -> bool:
+    return len(header) >= 4 and header[0] == 0xFF and header[1] & 0xF6 == 0xF0
+
+
+MP4: Final = Container(lambda header: header[4:8] == b"ftyp", inspect_mp4)
+MATROSKA: Final = Container(begins_with(b"\x1aE\xdf\xa3"), inspect_matroska)
+ADTS: Final = Container(_is_adts, inspect_adts)

@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import Final
 
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, id3v2_size, several_streams
+from tts_prep.preprocess.audio.containers.stream import (
+    BrokenRecordingError,
+    Container,
+    Stream,
+    id3v2_size,
+    read_from,
+    several_streams,
+)
 
 # kbit/s by the four bits in the header; 0 is free format, whose header has no length.
 _V1 = {
@@ -201,3 +209,11 @@ def _end_of_frames(data: bytes) -> int:
             stop -= 15 + int(data[stop - 15 : stop - 9])
         if stop == before or stop < 0:
             return max(0, stop)
+
+
+def _is_mpeg(header: bytes) -> bool:
+    # The two bits of the layer are 0 in AAC, whose frames begin like those of MPEG audio.
+    return len(header) >= 4 and header[0] == 0xFF and header[1] & 0xE0 == 0xE0 and header[1] & 0x06 != 0
+
+
+MPEG: Final = Container(_is_mpeg, lambda file, start, _: inspect_mpeg(read_from(file, 0), start))

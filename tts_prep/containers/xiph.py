@@ -9,10 +9,18 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
+from typing import Final
 
 import numpy as np
 
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from, several_streams
+from tts_prep.preprocess.audio.containers.stream import (
+    BrokenRecordingError,
+    Container,
+    Stream,
+    begins_with,
+    read_from,
+    several_streams,
+)
 
 # A stream begins with STREAMINFO; in the second form it is the last block of metadata.
 _BEGINNINGS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
@@ -271,3 +279,7 @@ def page_checksum(page: bytes) -> int:
     page = page[:22] + bytes(4) + page[26:]
     reflected = zlib.crc32(page.translate(_REVERSED), 0xFFFFFFFF) ^ 0xFFFFFFFF
     return int(f"{reflected:032b}"[::-1], 2)
+
+
+FLAC: Final = Container(begins_with(b"fLaC"), inspect_flac)
+OGG: Final = Container(begins_with(b"OggS"), lambda file, start, _: inspect_ogg(read_from(file, start)))

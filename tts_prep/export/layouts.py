@@ -9,7 +9,6 @@ from typing import Final
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import (
     alignments,
-    cosyvoice,
     fastspeech2,
     kaldi,
     lhotse,
@@ -22,7 +21,7 @@ from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
 
 _LAYOUTS: Final = (
-    cosyvoice.LAYOUT,
+    parquet.COSYVOICE,
     alignments.CTM,
     kaldi.ESPNET,
     fastspeech2.LAYOUT,

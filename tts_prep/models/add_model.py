@@ -28,9 +28,9 @@ from tts_prep.preprocess.add.add_columns import check_column_names, index_values
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.make.array_files import check_same
-from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.resuming import finished_array_file
+from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore
 from tts_prep.progress import Progress, ShowProgress, in_notebooks

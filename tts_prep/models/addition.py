@@ -63,7 +63,7 @@ def add(
     """Call a model on all utterances of a store, print what has no value, and return the arrays."""
     from tts_prep.cli.progress import make_progress
     from tts_prep.models.add_model import ModelRun, add_model
-    from tts_prep.preprocess.make.failure_limit import FailureLimit
+    from tts_prep.preprocess.make.shard_run import FailureLimit
 
     given, batch_seconds = options["devices"], options["batch_seconds"]
     devices = ("cpu",) * jobs if given is None else tuple(filter(None, given.split(",")))

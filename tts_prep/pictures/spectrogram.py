@@ -18,8 +18,7 @@ import PIL.Image
 from markupsafe import Markup
 
 from tts_prep.pictures.clip import Clip, Phone
-from tts_prep.pictures.colours import PALETTE, mel_levels
-from tts_prep.pictures.drawing import Drawing, Image, Label, Line, Path, Scale, tick_texts, ticks
+from tts_prep.pictures.drawing import PALETTE, Drawing, Image, Label, Line, Path, Scale, mel_levels, tick_texts, ticks
 from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import number_text
 

@@ -23,9 +23,9 @@ from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.ood_texts import existing_ood_header
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
+from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store

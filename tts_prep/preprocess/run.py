@@ -33,11 +33,10 @@ from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, index_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.examples import needs_energy
-from tts_prep.preprocess.make.failure_limit import FailureLimit
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
-from tts_prep.preprocess.make.shard_run import ShardRun
+from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store

@@ -19,7 +19,7 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.failure_limit import FailureLimit
+from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.run import Result, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.progress import Progress

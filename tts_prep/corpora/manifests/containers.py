@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.corpora.manifests.json_lines import JsonLines, json_objects
-from tts_prep.corpora.manifests.lhotse import Lhotse
+from tts_prep.corpora.manifests.json_lines import JsonLines, Lhotse, json_objects
 from tts_prep.corpora.manifests.rows import Container
 from tts_prep.corpora.manifests.tables import ParquetFile, Table
 from tts_prep.corpora.manifests.tars import Tar

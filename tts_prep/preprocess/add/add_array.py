@@ -19,7 +19,7 @@ from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
-from tts_prep.preprocess.make.failure_limit import FailureLimit
+from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.progress import ShowProgress, in_notebooks

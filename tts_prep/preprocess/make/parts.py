@@ -14,7 +14,7 @@ from tts_prep.format.layout import MANIFEST, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.sources import sources_of_parts, write_sources
 from tts_prep.format.records.store_plan import StorePlan, read_plan
-from tts_prep.preprocess.make.failure_limit import FailureLimit, give_up
+from tts_prep.preprocess.make.shard_run import FailureLimit, give_up
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 
 

@@ -69,6 +69,11 @@ class Container:
     inspect: Callable[[FileIO, int, int], Stream]
 
 
+def begins_with(*magic: bytes) -> Callable[[bytes], bool]:
+    """Return whether the first four bytes of a file are one of several, as a function."""
+    return lambda header: header[:4] in magic
+
+
 def read_from(file: FileIO, position: int) -> bytes:
     """Return the bytes of a file from a position to its end."""
     file.seek(position)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, CorpusError, one_line
 from tts_prep.format.files.regular_files import check_regular, open_regular, read_regular
-from tts_prep.preprocess.features.array_sources import read_npy
+from tts_prep.preprocess.features.imported import read_npy
 
 # Seconds. Aligners write each boundary twice, with five to fifteen digits; smaller differences are rounding.
 TOLERANCE = 1e-4
