@@ -144,7 +144,7 @@ def _copy_each(
     before = (slice(None),) * axis
     for place, (row, sequence) in enumerate(zip(batch, sequences, strict=False)):
         length = sequence.shape[axis]
-        copy = row[(*before, slice(length))]
+        copy = row[(*before, slice(length))] if axis else row[:length]
         copy[...] = sequence
         if finish:
             finish(place, copy)

@@ -37,7 +37,8 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
     """
     if isinstance(positions, slice):
         return rows[positions]
-    wanted = np.asarray(positions)
+    # A copy: the caller may modify its array later.
+    wanted = np.array(positions)
     if wanted.dtype == np.bool_:
         if wanted.shape != (len(rows),):
             raise ConfigurationError(f"expected a mask of {len(rows):,} booleans, found the shape {list(wanted.shape)}")
@@ -61,11 +62,13 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
             raise IndexError(
                 f"utterance {high if high >= len(rows) else low}: out of range for {len(rows):,} utterances"
             )
-        wanted = np.where(wanted < 0, wanted + len(rows), wanted)
-    # A copy in either case: the caller may modify its array later.
-    selected = wanted * rows.step + rows.start if isinstance(rows, range) else rows[wanted]
-    selected.flags.writeable = False
-    return selected
+        wanted[wanted < 0] += len(rows)
+    if not isinstance(rows, range):
+        wanted = rows[wanted]
+    elif rows.step != 1 or rows.start:
+        wanted = wanted * rows.step + rows.start
+    wanted.flags.writeable = False
+    return wanted
 
 
 def as_slice(rows: range) -> slice:
