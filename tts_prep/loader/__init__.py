@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from tts_prep.loader.dataset.utterances import UtteranceDataset as UtteranceDataset
     from tts_prep.loader.samplers.base import Sampler as Sampler
     from tts_prep.loader.samplers.batch_plan import BatchPlan as BatchPlan
-    from tts_prep.loader.samplers.batches import BatchSampler as BatchSampler
     from tts_prep.loader.samplers.budgets import Budget as Budget
     from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler as LengthBucketBatchSampler
     from tts_prep.loader.samplers.mixing import MixingSampler as MixingSampler
     from tts_prep.loader.samplers.mixing import groups_of as groups_of
+    from tts_prep.loader.samplers.positions import BatchSampler as BatchSampler
     from tts_prep.loader.samplers.positions import DistributedSampler as DistributedSampler
     from tts_prep.loader.samplers.positions import RandomSampler as RandomSampler
     from tts_prep.loader.samplers.positions import SequentialSampler as SequentialSampler

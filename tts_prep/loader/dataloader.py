@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import BatchShape, with_info_of
-from tts_prep.loader.batching.batch import Batch, TorchBatch
+from tts_prep.loader.batching.batch import Batch, BatchFields, TorchBatch
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.collate import Collator, collate
-from tts_prep.loader.batching.fields import BatchFields
 from tts_prep.loader.batching.segments import SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
 from tts_prep.loader.dataset.chain import ChainDataset
@@ -24,8 +23,7 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch import ReadingAhead, made_ahead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
-from tts_prep.loader.samplers.batches import BatchSampler
-from tts_prep.loader.samplers.positions import RandomSampler, SequentialSampler
+from tts_prep.loader.samplers.positions import BatchSampler, RandomSampler, SequentialSampler
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
 from tts_prep.quantities import count_text
 

@@ -13,9 +13,8 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.agreement import check_array_agreement
 from tts_prep.loader.dataset.composition import stores_of
-from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.metadata import StoreMetadata, check_array_agreement
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed
 from tts_prep.recipes.accepted import as_read

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of
-from tts_prep.loader.batching.fields import BatchFields
+from tts_prep.loader.batching.batch import BatchFields
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, padding_of
 from tts_prep.loader.batching.unpadded import Unpadded

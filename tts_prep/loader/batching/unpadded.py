@@ -11,9 +11,8 @@ import numpy as np
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.loader.dataset.agreement import check_agreement, check_array_agreement
 from tts_prep.loader.dataset.half_precision import is_half, widened
-from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement, check_array_agreement
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 

@@ -14,7 +14,6 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
-from tts_prep.loader.dataset.agreement import check_agreement
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.composition import (
     DatasetMixin,
@@ -27,7 +26,7 @@ from tts_prep.loader.dataset.composition import (
     stores_of,
     with_speakers,
 )
-from tts_prep.loader.dataset.metadata import StoreMetadata
+from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance

@@ -18,7 +18,15 @@ from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader.batch_info import BatchInfo, info_of
-from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, FixedColumns, TextValues
+from tts_prep.loader.dataset.columns import (
+    CategoryValues,
+    Columns,
+    ColumnValues,
+    FixedColumns,
+    TextValues,
+    to_arrow,
+    to_pandas,
+)
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
@@ -27,7 +35,6 @@ from tts_prep.loader.dataset.speakers import CommonSpeakers
 from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
-from tts_prep.loader.dataset.tables import to_arrow, to_pandas
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch import ask_for
 from tts_prep.loader.randomness import digest

@@ -17,6 +17,7 @@ from tts_prep.loader.randomness import BlockedPermutation, check_seed, digest, p
 from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size
 from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
 from tts_prep.loader.samplers.buckets import (
+    Cutter,
     best_lengths,
     bucket_edges,
     histogram_of_blocks,
@@ -24,7 +25,6 @@ from tts_prep.loader.samplers.buckets import (
     number_shapes,
 )
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget, whole_lengths
-from tts_prep.loader.samplers.cutting import Cutter
 from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.loader.samplers.shard_windows import ShardWindows
 

@@ -1,19 +1,21 @@
-"""Samplers of positions: in order, at random, and shared among ranks under the names of torch and Parakeet."""
+"""Samplers of positions: in order, at random, and shared among ranks; and of batches of equal size of them."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sized
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
+from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.randomness import check_seed, permutation, permutation_blocks, random_words
-from tts_prep.loader.samplers.base import Sampler
-from tts_prep.loader.samplers.ranks import Rank
+from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size, iterate_epoch, steps_made
+from tts_prep.loader.samplers.ranks import Rank, is_sharded
 from tts_prep.loader.samplers.shard_windows import ShardWindows
 
 _BLOCK = 1 << 20
@@ -202,3 +204,152 @@ class DistributedSampler(Sampler[int]):
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
         return {"size": self._size, "shuffle": self._shuffle, "seed": self._seed}
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps in which ranks use positions, one after another, in batches of at most `batch_size`.
+
+    Attributes:
+        count: the number of positions.
+        n_ranks: the number of ranks.
+        batch_size: the largest number of positions of a rank in a step.
+        drop_last: leave out the positions that do not fill a step.
+    """
+
+    count: int
+    n_ranks: int
+    batch_size: int
+    drop_last: bool
+
+    def __len__(self) -> int:
+        full = self.n_ranks * self.batch_size
+        return self.count // full if self.drop_last else -(-self.count // full)
+
+    @property
+    def missing(self) -> int:
+        """The number of positions that lack for one per rank and step."""
+        return 0 if self.drop_last else max(0, len(self) * self.n_ranks - self.count)
+
+    def end(self, step: int) -> int:
+        """Return the number of positions used after a number of steps."""
+        left = max(0, len(self) - step)
+        if self.drop_last:
+            return (len(self) - left) * self.n_ranks * self.batch_size
+        # The last step has one position per rank at least, if need be of those that filled the step before.
+        last = self.count if self.missing else self.count - left * self.n_ranks
+        return min((len(self) - left) * self.n_ranks * self.batch_size, last)
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Group the positions of a sampler into batches of equal size.
+
+    Rank and world size are those of the sampler. Every position comes once, and all ranks get the same number of
+    batches. If the positions do not divide into full batches, those of the last one or two steps are smaller. Only
+    where the positions do not suffice for one per rank and step, which needs batches of one or fewer positions than
+    ranks, some are repeated, with an `ExactlyOnceWarning`.
+
+    Example:
+        >>> from tts_prep.loader import BatchSampler, SequentialSampler
+        >>> list(BatchSampler(SequentialSampler(range(5)), 2))
+        [[0, 1], [2, 3], [4]]
+
+    Args:
+        sampler: a sampler of positions, or any re-iterable of positions. Positions are those of this object's epoch;
+            `set_epoch` of the sampler sets it too.
+        batch_size: utterances per batch.
+        drop_last: drop the last batch if it is smaller.
+
+    Raises:
+        ConfigurationError: the batch size is below 1.
+        SamplingError: on iteration, the sampler is an exhausted iterator.
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
+        if isinstance(sampler, Sampler):
+            super().__init__(rank=sampler.rank, world_size=sampler.world_size)
+            self._n_ranks = sampler._n_ranks
+            self._draw_from(sampler)
+        else:
+            super().__init__()
+        self._sampler = sampler
+        self._batch_size = check_batch_size(batch_size)
+        self.drop_last = drop_last
+
+    @property
+    def batch_size(self) -> int | None:
+        """The number of utterances per batch; None if several last batches can be smaller. See `Sampler`."""
+        constant = super().batch_size or self._batch_size
+        return constant if self._n_ranks == 1 else None
+
+    @property
+    def _sharded(self) -> bool:
+        """Whether every rank gets its own share of an epoch; torch's ``DistributedSampler`` shards the positions."""
+        return is_sharded(self._sampler)
+
+    @property
+    def size(self) -> int | None:
+        """The number of utterances that positions index into; None if unknown."""
+        return self._sampler.size if isinstance(self._sampler, Sampler) else None
+
+    def order(self, epoch: int) -> Iterator[list[int]]:
+        """Iterate over this rank's batches of an epoch: each rank groups its own positions."""
+        return self._rest(epoch, ())
+
+    def _order_size(self, epoch: int) -> int:
+        """Return the number of batches of `order`."""
+        return self._count_rest(epoch, ())
+
+    def _rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+        """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
+        if isinstance(self._sampler, Sampler):
+            return self._shared(self._sampler, epoch, done)
+        return self._cut(islice(iterate_epoch(self._sampler), steps_made(done) * self._batch_size, None), epoch)
+
+    def _shared(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+        used, steps = self._progress(sampler, epoch, done)
+        if missing := steps.missing:
+            self._warn(
+                f"utterances repeated in an epoch: {missing:,} of {steps.count:,}, because there are batches of one, "
+                f"and {self._n_ranks} ranks do not divide them"
+            )
+        positions = islice(sampler.order(epoch), used, None)
+        ranks = (self.rank,) if self.world_size > 1 else range(self._n_ranks)
+        info = BatchInfo(epoch)
+        for step in range(len(steps)):
+            together = list(islice(positions, steps.end(step + 1) - steps.end(step)))
+            together += islice(cycle(sampler.order(epoch)), max(0, self._n_ranks - len(together)))
+            for rank in ranks:
+                yield BatchItems(together[rank :: self._n_ranks], info)
+
+    def _progress(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> tuple[int, _Steps]:
+        """Return how many positions are used, and the steps for the rest."""
+        size, used = sampler._order_size(epoch), 0
+        for n_ranks, steps in done:
+            used += _Steps(size - used, n_ranks, self._batch_size, self.drop_last).end(steps)
+        return used, _Steps(size - used, self._n_ranks, self._batch_size, self.drop_last)
+
+    def _cut(self, positions: Iterator[int], epoch: int) -> Iterator[list[int]]:
+        info = BatchInfo(epoch)
+        while batch := BatchItems(islice(positions, self._batch_size), info):
+            if len(batch) == self._batch_size or not self.drop_last:
+                yield batch
+
+    def _count_rest(self, epoch: int, done: EpochProgress) -> int:
+        """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
+        if isinstance(self._sampler, Sampler):
+            return self._per_step * len(self._progress(self._sampler, epoch, done)[1])
+        return max(0, self._batches(self._length()) - steps_made(done))
+
+    def _batches(self, count: int) -> int:
+        return count // self._batch_size if self.drop_last else -(-count // self._batch_size)
+
+    def _length(self) -> int:
+        if not isinstance(self._sampler, Sized):
+            raise TypeError("the sampler under this batch sampler has no length")
+        return len(self._sampler)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that determine an epoch."""
+        inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
+        return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
