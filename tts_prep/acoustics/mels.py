@@ -43,6 +43,7 @@ class Mels:
     def of(cls, mels: Sequence[npt.NDArray[Any]], n_mels: int) -> Mels:
         """Return a copy of mels, [n_frames, n_mels] each."""
         frames = np.concatenate([*mels, np.empty((0, n_mels), np.float32)], dtype=np.float32)
+        frames = frames if n_mels else np.zeros((len(frames), 1), np.float32)
         starts = np.cumsum([0, *map(len, mels)], dtype=np.int64)
         highest, loudest = np.empty(len(frames), np.float32), np.empty(len(mels), np.float32)
         damaged = np.empty(len(mels), np.bool_)
@@ -147,9 +148,10 @@ class MelSound:
 
 
 def decibels_of_unit(audio_settings: Mapping[str, Any]) -> float | None:
-    """Return the decibels per unit of the mel, or None if the settings do not specify it."""
+    """Return the decibels per unit of the mel, or None if the settings do not specify it, or there are no mels."""
     compression = audio_settings.get("compression")
-    if not isinstance(compression, Mapping) or "bin_norms" in compression:
+    no_mels = audio_settings.get("n_mels") == 0
+    if no_mels or not isinstance(compression, Mapping) or "bin_norms" in compression:
         return None
     unit = _DECIBELS.get((str(compression.get("log")), audio_settings.get("power", 0)))
     scale = compression.get("scale")

@@ -150,7 +150,7 @@ def why_missing(measures: Measures, name: str) -> str:
     if len(dataset) < measure.least:
         return f"fewer than {measure.least} utterances"
     if decibels_of_unit(dataset.metadata.audio_settings) is None and measure.needs != "waveform":
-        return "the mels have no decibels"
+        return "the mels have no decibels" if dataset.n_mels else "no mels"
     return "too short, silent or alike"
 
 

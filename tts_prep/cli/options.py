@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
@@ -169,7 +169,7 @@ def _settings(option: Option) -> dict[str, Any]:
     if option.kind is bool:
         return {**settings, "default": option.default, "is_flag": True}
     if option.none:
-        settings["callback"] = _number_or_none
+        settings["callback"] = partial(_number_or_none, _click_type(option))
     else:
         settings["type"] = _click_type(option)
     if option.default is not None:
@@ -187,9 +187,10 @@ def _click_type(option: Option) -> Any:
     return {str: click.STRING, float: click.FLOAT, Path: PATH}[option.kind]
 
 
-def _number_or_none(ctx: click.Context, param: click.Parameter, value: Any) -> float | str | None:
+def _number_or_none(kind: Any, ctx: click.Context, param: click.Parameter, value: Any) -> float | str | None:
     """Return the number of an option, or ``none``, which unsets a setting."""
-    return value if value in (None, "none") else float(click.FLOAT.convert(value, param, ctx))
+    number: float | str | None = value if value in (None, "none") else kind.convert(value, param, ctx)
+    return number
 
 
 def completion(values: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:

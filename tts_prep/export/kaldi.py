@@ -163,6 +163,7 @@ KALDI: Final = Layout(
     "`feats.ark`, `feats.scp`, `wav.scp`, `wavs/`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_frames`, "
     "`utt2dur`, `utt2num_samples`, `utt2COLUMN`",
     "Kaldi's tools, kaldiio",
+    needs_mels=True,
 )
 
 
@@ -229,4 +230,5 @@ SPEECHAIN: Final = Layout(
     "`idx2feat`, `idx2wav`, `idx2feat_len`, `idx2wav_len`, `idx2text`, `idx2phoneme_text`, `idx2spk`, `idx2gen`, "
     "`idx2COLUMN`; features and recordings stay in the store: a value is `STORE:ROW`",
     "SpeeChain's configurations, by `build_iterators` of `tts_prep.recipes`",
+    needs_mels=True,
 )

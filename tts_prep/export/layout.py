@@ -169,6 +169,7 @@ class Layout:
         opened_by: what opens it, in Markdown.
         needs: what it needs besides mels and phonemes, in Markdown.
         system: the system in messages.
+        needs_mels: whether it is of no use without mels.
         takes_licence: whether it has a place for the licence of the data.
         other_names: what people type instead of the name.
     """
@@ -179,6 +180,7 @@ class Layout:
     opened_by: str
     needs: str = ""
     system: str = ""
+    needs_mels: bool = False
     takes_licence: bool = False
     other_names: tuple[str, ...] = ()
 

@@ -76,6 +76,8 @@ def export(
     dataset = UtteranceDataset(store)
     if not len(dataset):
         raise ConfigurationError(f"{store}: has no utterances; there is nothing to export")
+    if found.needs_mels and not dataset.n_mels:
+        raise ConfigurationError(f"{store}: {found.name} needs mels, and the store has none; make one with mels")
     place = Path(folder)
     with exporting(place) as target:
         target.licence, target.report = licence, report

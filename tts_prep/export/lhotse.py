@@ -33,8 +33,7 @@ def export_lhotse(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 
 def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dict[str, Any]:
     utterance, rate = row.utterance, dataset.sample_rate
-    features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
-    features_seconds = len(utterance.mel) * dataset.hop_length / rate
+    features_seconds = len(utterance.mel) * dataset.hop_length / rate if dataset.n_mels else utterance.seconds
     columns = row.json_meta
     fields = {name: columns.pop(name) for name in _FIELDS if isinstance(columns.get(name), str)}
     if row.language:
@@ -59,10 +58,12 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dic
                 "custom": {**columns, "phonemes": utterance.phoneme_text},
             }
         ],
-        "features": _features(utterance, dataset, features),
         "custom": {"tokens": [dataset.symbols[i] for i in utterance.phonemes.tolist()]},
         "type": "MonoCut",
     }
+    if dataset.n_mels:
+        features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
+        cut["features"] = _features(utterance, dataset, features)
     if utterance.waveform is not None:
         path = folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, rate))
         cut["recording"] = _recording(utterance.id, path, len(utterance.waveform), rate)

@@ -110,7 +110,9 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
         "## Columns",
         "",
         f"- `mel`: frames of {dataset.n_mels} bins, {_plain(audio.get('sample_rate'))} Hz, n_fft "
-        f"{_plain(audio.get('n_fft'))}, window {window}, hop {hop}, {low} to {high} Hz",
+        f"{_plain(audio.get('n_fft'))}, window {window}, hop {hop}, {low} to {high} Hz"
+        if dataset.n_mels
+        else "- no mels",
         f"- `phonemes`, `phoneme_text`: of the frontend {_plain(text.get('frontend'))}, language "
         f"{_plain(text.get('language'))}",
         "- `audio`: the recording as it was used for the mel, where the dataset has recordings",
@@ -213,7 +215,7 @@ def _groups(dataset: UtteranceDataset, languages: set[str]) -> Iterator[list[dic
 
 def _size(values: Mapping[str, Any]) -> int:
     """Return about the size of a row in memory, which is that of its arrays."""
-    arrays = (values["phonemes"], *values["mel"])
+    arrays = (values["phonemes"], *values.get("mel", ()))
     texts = sum(len(value.encode()) for value in values.values() if isinstance(value, str))
     return (
         sum(int(array.nbytes) for array in arrays) + texts + (len(values["audio"]["bytes"]) if "audio" in values else 0)
@@ -229,7 +231,9 @@ def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
         fields.append((name, pa.float64() if is_number else pa.string()))
     if "language" not in meta and language_of_texts(dataset):
         fields.append(("language", pa.string()))
-    fields += [("phonemes", pa.list_(pa.int32())), ("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels)))]
+    fields.append(("phonemes", pa.list_(pa.int32())))
+    if dataset.n_mels:
+        fields.append(("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels))))
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))
     schema = pa.schema(fields)
@@ -260,7 +264,7 @@ def _row_values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
         **row.meta,
         **({"language": row.language} if row.language else {}),
         "phonemes": utterance.phonemes,
-        "mel": list(utterance.mel),
+        **({"mel": list(utterance.mel)} if utterance.store.n_mels else {}),
     }
     if utterance.waveform is not None:
         values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}

@@ -51,7 +51,7 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     }
     files = {
         ".json": json.dumps(value, ensure_ascii=False).encode(),
-        ".mel.npy": npy_bytes(utterance.mel),
+        **({".mel.npy": npy_bytes(utterance.mel)} if utterance.store.n_mels else {}),
         ".phonemes.npy": npy_bytes(utterance.phonemes),
     }
     if utterance.waveform is not None:

@@ -44,7 +44,7 @@ def plot_clip(clip: Clip) -> Figure:
         from tts_prep.pictures.shown_figure import ShownFigure
     except ModuleNotFoundError as error:
         raise MissingPackageError("a plot needs matplotlib: pip install 'tts-prep[plot]'") from error
-    panels: list[tuple[Callable[[Axes, Clip, _Texts], None], float]] = [(_mel, 3.0)]
+    panels: list[tuple[Callable[[Axes, Clip, _Texts], None], float]] = [(_mel, 3.0)] if clip.mel.size else []
     if clip.waveform is not None:
         panels.insert(0, (_waveform, 1.2))
     if clip.energy is not None:

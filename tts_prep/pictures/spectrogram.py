@@ -126,7 +126,7 @@ def _mel(clip: Clip, x: Scale, end: float) -> Iterator[Image]:
     """Yield the picture of the mel up to a time, if it has frames."""
     mel = clip.mel[: round((end - clip.first_edge) / clip.hop)]
     left, right = x(clip.first_edge), x(clip.first_edge + len(mel) * clip.hop)
-    if len(mel):
+    if mel.size:
         yield Image(left, _TOP, right - left, _HEIGHT, mel_picture(mel, *clip.mel_range))
 
 
@@ -146,7 +146,7 @@ def _frequencies(clip: Clip, bottom: float) -> Iterator[Label]:
     n_mels = clip.mel.shape[1]
     y = Scale(-0.5, n_mels - 0.5, bottom, _TOP)
     if clip.mel_axis is None:
-        for at in ticks(0, n_mels - 1, 3):
+        for at in ticks(0, n_mels - 1, 3) if n_mels else ():
             yield Label(_LEFT - 6, y(at) + 4, f"bin {at:.0f}", "end")
         return
     for hertz, place in clip.mel_axis.labels():

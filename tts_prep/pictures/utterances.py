@@ -61,8 +61,10 @@ def clip_of(utterance: Utterance) -> Clip:
         mel_range=(
             float((store.mel_mean - 2 * store.mel_std).min()),
             float((store.mel_mean + 2.5 * store.mel_std).max()),
-        ),
-        mel_axis=mel_axis(store),
+        )
+        if store.n_mels
+        else (0.0, 1.0),
+        mel_axis=mel_axis(store) if store.n_mels else None,
         waveform=utterance.waveform,
         phones=_phones(utterance, first_frame - hop / 2, hop),
         pitch=_pitch(utterance),

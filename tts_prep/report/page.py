@@ -120,6 +120,7 @@ def _reasons(summary: Summary) -> dict[str, Any]:
 def _charts(summary: Summary) -> dict[str, Any]:
     """Return the charts by their names in the template."""
     dataset = summary.dataset
+    axis = mel_axis(dataset.metadata)
     return {
         "pitch_chart": _pitch_chart(summary),
         "histograms": list(_histograms(summary)),
@@ -127,7 +128,7 @@ def _charts(summary: Summary) -> dict[str, Any]:
         "phones": _phones(summary),
         "symbols": _symbols(summary),
         "categories": [_bars(category) for category in summary.categories if category.values],
-        "mel_chart": mel_bins(dataset.mel_mean, dataset.mel_std, mel_axis(dataset.metadata)),
+        "mel_chart": mel_bins(dataset.mel_mean, dataset.mel_std, axis) if dataset.n_mels else None,
     }
 
 

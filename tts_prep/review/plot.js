@@ -67,9 +67,9 @@ export class Plot {
 
   paintMel() {
     const { frames, mels } = this.data;
-    this.mel = make("canvas", { width: Math.max(1, frames), height: mels });
+    this.mel = make("canvas", { width: Math.max(1, frames), height: Math.max(1, mels) });
     const context = this.mel.getContext("2d");
-    const image = context.createImageData(Math.max(1, frames), mels);
+    const image = context.createImageData(Math.max(1, frames), Math.max(1, mels));
     for (let frame = 0; frame < frames; frame++) {
       for (let bin = 0; bin < mels; bin++) {
         const colour = 3 * this.levels[frame * mels + bin];

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, CorpusError, StoreError
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, CorpusError, StoreError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
@@ -128,6 +128,8 @@ class Sounds:
             return Sound("corpus", self._ask(self._root, "recording", self._configuration, found), rate)
         if self._rows:
             raise StoreError("the corpus has no utterance of this id; is it the one that the store was made from?")
+        if not self._dataset.n_mels:
+            raise StoreError(NO_WAVEFORMS)
         if utterance.seconds > _MAX_SECONDS:
             raise StoreError(f"the store has no waveforms, and a mel of over {_MAX_SECONDS:.0f} s is not made audible")
         mel = np.asarray(utterance.mel, np.float32).tolist()

@@ -91,7 +91,9 @@ def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
         **({"cleaning": values_text(cleaning)} if cleaning else {}),
         **({"preset": f"{preset}; 'tts-prep presets {preset}' prints its settings"} if preset else {}),
         "mel": f"{totals.integer('frames'):,} frames of {audio.integer('n_mels')} bins, {specs['mel'].dtype}; "
-        + _mel_text(audio),
+        + _mel_text(audio)
+        if audio.integer("n_mels")
+        else f"none; {totals.integer('frames'):,} frames of {audio.integer('hop_length')} samples",
         "phonemes": f"{totals.integer('phonemes'):,}; frontend {text.text('frontend')}, "
         f"language {text.text('language')}, {len(vocabulary.texts('symbols'))} symbols",
         **_languages(store, manifest),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, broken
-from tts_prep.format.decoding import shown
+from tts_prep.format.decoding import MAX_COUNT, shown
 from tts_prep.format.hdf5.columns import Column, check_columns, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, Location, Locations, MappedFile, dataset_at
 from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS, OWN, UTTERANCE
@@ -101,7 +101,9 @@ def check_places(index: Index, manifest: Manifest) -> None:
         sizes = np.array([entry.size for entry in files], np.int64)
         starts, counts = offsets.astype(np.int64), rows.astype(np.int64)
         # Division rather than multiplication, because a count near 2**63 would overflow.
-        bad = (counts < 0) | (counts > sizes // spec.row_bytes) | ((counts > 0) & (starts < 0))
+        most = sizes // spec.row_bytes if spec.row_bytes else np.full_like(sizes, MAX_COUNT)
+        starts = starts if spec.row_bytes else np.zeros_like(starts)
+        bad = (counts < 0) | (counts > most) | ((counts > 0) & (starts < 0))
         lengths = np.where(bad, 0, counts) * spec.row_bytes
         bad |= (counts > 0) & (starts > sizes - lengths)
         if bad.any():

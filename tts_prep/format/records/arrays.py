@@ -152,7 +152,9 @@ class ArraySpec:
             return f"cannot have the dtype '{self.dtype[:20]}'; expected one of {', '.join(ARRAY_DTYPES)}"
         if layout and len(self.row_shape) != (self.name == "mel"):
             return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
-        if len(self.row_shape) > 4 or any(type(n) is not int or not 0 < n <= _MAX_ROW for n in self.row_shape):
+        if len(self.row_shape) > 4 or any(
+            type(n) is not int or not (self.name != "mel") <= n <= _MAX_ROW for n in self.row_shape
+        ):
             return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
         if self.row_bytes > 8 * _MAX_ROW:
             return f"rows of {self.row_bytes:,} bytes exceed the maximum of {8 * _MAX_ROW:,}"

@@ -168,7 +168,7 @@ def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayL
             pieces.append(padding[len(sequence) :])
     # One call for all copies, because the overhead of a call is that of a short copy.
     pieces += [padding] * (size - len(sequences))
-    np.concatenate(pieces, out=batch.reshape(-1, *rest), casting="same_kind")
+    np.concatenate(pieces, out=batch.reshape(size * longest, *rest), casting="same_kind")
 
 
 def _stacked(values: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> Array:

@@ -25,7 +25,7 @@ def recipe_text(manifest: Manifest, dataset: UtteranceDataset) -> list[tuple[str
     settings = (
         ("corpus", corpus.get("reader")),
         ("preset", configuration.get("preset")),
-        ("mel", recipe),
+        ("mel", recipe if dataset.n_mels else "none"),
         ("frontend", text.get("frontend")),
         ("languages", languages) if languages else ("language", text.get("language")),
     )

@@ -78,7 +78,8 @@ class MelConfig:
         power: the exponent of magnitudes before the filter bank: 1 or 2.
         power_offset: a constant added to ``|X|²``.
         power_floor: the floor of ``|X|²``, after the offset.
-        n_mels, fmin, fmax: the number of mel bins, and the frequency range of the filter bank, Hz.
+        n_mels, fmin, fmax: the number of mel bins, and the frequency range of the filter bank, Hz. With 0 bins, a store
+            has no mels, and frames are a unit of time alone.
         mel_scale: ``"slaney"``, ``"htk"``, or ``"kaldi"``: HTK's scale with triangles over mels instead of Hz.
         mel_norm: ``"slaney"`` (triangles of equal area) or None (of equal height).
         filter_bank_rate: the sample rate for which the filter bank is built; None is ``sample_rate``. StyleTTS2 uses
@@ -116,8 +117,10 @@ class MelConfig:
     length_multiple: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("sample_rate", "n_fft", "win_length", "hop_length", "n_mels", "length_multiple"):
+        for name in ("sample_rate", "n_fft", "win_length", "hop_length", "length_multiple"):
             _positive(name, getattr(self, name))
+        if self.n_mels < 0:
+            raise ConfigurationError(f"n_mels: expected a number > 0, or none, found {self.n_mels}")
         for name, limit in _LIMITS.items():
             _at_most(name, getattr(self, name), limit)
         _one_of("framing", self.framing, "center", "hifigan", "ceil", "snip")

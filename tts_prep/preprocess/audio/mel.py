@@ -82,6 +82,8 @@ class MelExtractor:
         """
         config = self.config
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
+        if not config.n_mels and energy is None:
+            return out
         if (energy is not None) not in self._compiled:
             compile_kernels(config, energy=energy is not None)
             self._compiled.add(energy is not None)
@@ -137,7 +139,7 @@ class MelExtractor:
         float16 represents exactly.
         """
         config = self.config
-        if config.compression.subtract_mean:
+        if config.compression.subtract_mean or not config.n_mels:
             return 0.0
         gain = config.win_length / 2 if config.window == "hann" else float(self._window.sum())
         gain *= 1 + config.preemphasis
@@ -195,6 +197,8 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
     Args:
         mel: [n_frames, n_mels] float32, at least one frame.
     """
+    if not mel.shape[1]:
+        return np.zeros(0), np.zeros(0)
     moments: Any = (compiled_kernel() or plain_kernel).bin_moments(mel)
     return moments[0], moments[1]
 
@@ -291,7 +295,7 @@ def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *,
     Returns:
         The seconds that it took; 0 if everything was in the cache.
     """
-    if compiled_kernel() is None:
+    if compiled_kernel() is None or not (config.n_mels or energy):
         return 0.0
     from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled, reporting_compilation
 

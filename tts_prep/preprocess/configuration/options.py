@@ -53,7 +53,16 @@ _AUDIO = (
         group=MELS,
         other_names=("hop", "hop-size", "n-shift"),
     ),
-    Option("n_mels", "Mel bins.", int, metavar="N", group=MELS, other_names=("mels", "num-mels", "mel-bins")),
+    Option(
+        "n_mels",
+        "Mel bins; --mel none makes a store without mels, of waveforms, tokens, texts and vectors.",
+        int,
+        flags=("--n-mels", "--mel"),
+        metavar="N|none",
+        none=True,
+        group=MELS,
+        other_names=("mels", "num-mels", "mel-bins"),
+    ),
     Option("fmin", "Lower end of the filter bank.", float, metavar="HZ", group=MELS),
     Option("fmax", "Upper end of the filter bank.", float, metavar="HZ", group=MELS),
     Option(

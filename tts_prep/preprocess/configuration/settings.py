@@ -15,6 +15,7 @@ from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import (
@@ -218,10 +219,12 @@ class _Layer:
 
     def _audio(self, mel: MelConfig, reading: ReadingConfig) -> dict[str, MelConfig | ReadingConfig]:
         where = f"{self.where}audio."
-        audio = _table(self.where, self.tables, "audio")
+        audio = {**_table(self.where, self.tables, "audio")}
         _check_names(where, "setting", audio, _names(*_TABLES["audio"]))
         compression = _changed(f"{where}compression.", mel.compression, _table(where, audio, "compression"))
         own = {name: value for name, value in audio.items() if name in _names(MelConfig)}
+        if own.get("n_mels") in ("none", 0):
+            own["n_mels"], compression = 0, Compression()
         if own or compression != mel.compression:
             # Together, because there are numbers for each of n_mels bins.
             own["compression"] = compression

@@ -145,7 +145,7 @@ def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
     if dtype == "float32":
         return mel
     centred: Array = mel - np.float32(offset)
-    largest = float(np.abs(centred).max())
+    largest = float(np.abs(centred).max(initial=0))
     if largest > float(np.finfo(dtype).max):
         raise AudioError(f"mel values of up to {largest:g} do not fit into {dtype}; store the mel as float32")
     return centred.astype(dtype)
