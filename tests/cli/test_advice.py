@@ -1336,7 +1336,7 @@ def test_what_is_said_about_models_of_ones_own_works(world: World) -> None:
     (world.root / "own_model.py").write_text(OWN_MODEL)
     made = ("ljspeech", world.corpus, world.store, *FAST, "--waveform", "int16")
     model = ("--feature", "own_model:Level")
-    status, said = world.run(*made, *model)
+    status, said = world.run(*made, *model, "--part", "1/2")
     assert (status, "make the store without it, and add it by 'tts-prep add STORE --feature NAME'" in said) == (2, True)
     assert world.run(*made, "--limit", 6)[0] == 0
     status, said = world.run("add", world.store, *model)

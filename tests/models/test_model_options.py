@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import run
+from killing import contents
 from plugins import install
 
 from tts_prep.errors import ConfigurationError
@@ -143,8 +144,39 @@ def test_a_model_is_registered_by_an_entry_point(
     assert "my_codes_failure" in out
 
 
-def test_a_model_cannot_be_made_with_a_store(capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path) -> None:
-    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "new", "--feature", CODES, "--jobs", 1)
+@pytest.mark.parametrize("waveform", [("--waveform", "int16"), ()], ids=["waveforms", "recordings"])
+def test_a_store_and_the_outputs_of_a_model_are_one_command_which_finishes_what_was_interrupted(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, waveform: tuple[str, ...]
+) -> None:
+    def made(store: Path, *more: object) -> tuple[int, str, str]:
+        how = ("--frontend", "characters", "--mel", "none", "--jobs", 1, *waveform, *more)
+        return run(capsys, "ljspeech", corpus, store, *how)
+
+    store, apart, model = tmp_path / "store", tmp_path / "apart", ("--feature", f"{CODES}:levels=16")
+    assert made(apart)[0] == 0
+    source = () if waveform else ("--corpus", corpus)
+    assert run(capsys, "add", apart, *model, *source, "--jobs", 1)[0] == 0
+    # Too many utterances fail, which ends the command when the store itself is made.
+    status, _, err = made(store, "--feature", "model_functions:Faulty:how=raises")
+    assert (status, "have no 'faulty' so far" in err) == (1, True)
+    assert (store / "manifest.json").exists()
+    status, out, _ = made(store, *model, "--devices", "a")
+    assert (status, "codes, int16 × 2, by own" in out) == (0, True)
+    assert contents(store) == contents(apart)
+    status, out, _ = made(store, *model)
+    assert (status, "codes, int16 × 2, by own" in out) == (0, True)
+    # An update calls the model on new rows alone, and says nothing of what is missing before.
+    status, out, _ = made(store, *model, "--limit", 4, "--overwrite")
+    assert (status, len(UtteranceDataset(store).views("codes"))) == (0, 4)
+    status, out, _ = made(store, *model, "--update")
+    assert (status, "no values" in out) == (0, False)
+    assert contents(store) == contents(apart)
+
+
+def test_a_part_of_a_store_is_made_without_models(
+    capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
+) -> None:
+    status, _, err = run(capsys, "ljspeech", corpus, tmp_path / "new", "--feature", CODES, "--part", "1/2")
     assert (status, "a model needs a complete store" in err) == (2, True)
     assert not (tmp_path / "new").exists()
 

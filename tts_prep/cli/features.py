@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,9 +14,11 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
     from tts_prep.preprocess.features.feature import Feature
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 _GROUP: Final = "Features"
 
@@ -24,7 +26,7 @@ FEATURE_OPTIONS: Final = (
     Option(
         "features",
         "Add a feature, such as pitch:algorithm=harvest,floor=80; 'tts-prep features' lists them with their settings. "
-        "MODULE:CLASS names a model of yours, for 'tts-prep add'.",
+        "MODULE:CLASS names a model of yours, which is called when the store is complete.",
         flags=("--feature",),
         metavar="NAME[:KEY=VALUE,…]",
         repeated=True,
@@ -120,6 +122,32 @@ def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
             "add them by 'tts-prep add STORE --feature durations'"
         )
     return settings
+
+
+def add_models(
+    store: Path,
+    parsed: ParsedFeatures,
+    options: Mapping[str, Any],
+    rows: Callable[[], CorpusRows | None],
+    jobs: int,
+) -> None:
+    """Add the outputs of models to a complete store, and print what was added.
+
+    Args:
+        rows: returns the rows of the corpus, which each model reads once; or None for the waveforms of the store.
+    """
+    for model in parsed.models:
+        for spec in doors.need("models", "add")(store, model, options, rows(), parsed.alignments, jobs):
+            say_array(store, spec, {})
+
+
+def say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:
+    """Print a line about an added array, and one about each kind of remark."""
+    shape = "".join(f" × {n}" for n in spec.row_shape)
+    say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
+    for remark in remarks.values():
+        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
+        say(f"  {examples}")
 
 
 def align(store: Path, settings: Any, jobs: int) -> None:

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import partial, wraps
 from pathlib import Path
@@ -331,7 +331,10 @@ def corpus_options() -> list[click.Option]:
     """Return the options of all commands that make a store."""
     settings = (option for options in SETTINGS.values() for option in options)
     options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_PROVENANCE, *_REPLACEMENT, *_PROCESSES)
-    return [click_option(option) for option in options]
+    names = {option.name for option in options}
+    brought = [option for addition in additions() if not addition.add for option in addition.options]
+    of_features = [replace(option, group=FEATURE_OPTIONS[0].group) for option in brought if option.name not in names]
+    return [click_option(option) for option in (*options, *of_features)]
 
 
 _OPTION: Final = "option"

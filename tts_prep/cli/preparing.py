@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from tts_prep import doors
-from tts_prep.cli.features import ParsedFeatures, align, parse_features
+from tts_prep.cli.features import ParsedFeatures, add_models, align, parse_features
 from tts_prep.cli.first_lines import (
     notes,
     report_foreign_texts,
@@ -114,11 +114,17 @@ def _prepare_and_report(
             items, rows.root, store, parsed.config, existing=_existing(options), part=part, provenance=provenance, **how
         )
     elapsed = time.monotonic() - started
+    # What the models of this command compute is not missing.
+    called = {model.where for model in parsed.models}
+    missing = [one for one in result.incomplete if one.spec.settings.get("model", {}).get("function") not in called]
+    result = replace(result, incomplete=tuple(missing))
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
     if rows.corrected:
         for line in corrections_lines(rows.corrected, options):
             say(one_line(line))
+    has_waveforms = config.store.waveform_dtype is not None
+    add_models(store, parsed, options, lambda: None if has_waveforms else read(), how["jobs"])
     if parsed.aligner:
         align(store, parsed.aligner, how["jobs"])
     command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
@@ -224,9 +230,9 @@ def chosen_settings(
 
 
 def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
-    """Return the features of a store that is not complete, which no model can read yet."""
+    """Return the features of a store; models are called when it is complete, which no part is."""
     parsed = parse_features(options, config)
-    if parsed.models:
+    if parsed.models and options["part"]:
         raise ConfigurationError(A_MODEL)
     return parsed
 

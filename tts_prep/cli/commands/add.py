@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tts_prep import doors
 from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.options import (
     WRITTEN_STORE,
@@ -29,7 +28,6 @@ from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.cli.features import ParsedFeatures
-    from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
@@ -191,7 +189,7 @@ def _add_columns(store: Path, file: Path, replace: bool) -> tuple[str, ...]:
 
 
 def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
-    from tts_prep.cli.features import align, parse_features
+    from tts_prep.cli.features import add_models, align, parse_features, say_array
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.add.add_arrays import add_features
@@ -212,10 +210,8 @@ def _add_features(store: Path, source: _Source, jobs: int | None, options: Mappi
                 store, parsed.features, recordings, alignments=aligned, jobs=jobs, progress=progress
             )
         for name, spec in specs_of(parsed.features).items():
-            _say_array(store, spec, manifest.arrays[name].get("remarks", {}))
-    for model in parsed.models:
-        for spec in doors.need("models", "add")(store, model, options, rows(), aligned, jobs):
-            _say_array(store, spec, {})
+            say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+    add_models(store, parsed, options, rows, jobs)
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
 
@@ -234,12 +230,3 @@ def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, 
             f"feature: {', '.join(parsed.recordings)} is computed from recordings; give --corpus CORPUS, which "
             f"{store} was made from"
         )
-
-
-def _say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:
-    """Print a line about an added array, and one about each kind of remark."""
-    shape = "".join(f" × {n}" for n in spec.row_shape)
-    say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
-    for remark in remarks.values():
-        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-        say(f"  {examples}")
