@@ -116,7 +116,8 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpad
     if len(stores) > 1:
         different = list(stores.values())
         metadata = [utterance.store for utterance in different]
-        check_agreement(metadata, [f"the store of utterance '{utterance.id}'" for utterance in different])
+        if len({store.agreement for store in metadata}) > 1:
+            check_agreement(metadata, [f"the store of utterance '{utterance.id}'" for utterance in different])
         for utterance in different[1:]:
             # A code of another table would silently stand for another speaker.
             speakers = utterance.store.speakers

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
-from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
@@ -86,10 +85,10 @@ class StoreMetadata:
 
     @cached_property
     def agreement(self) -> str:
-        """What is equal in stores whose utterances can be in one batch: mel settings and vocabulary, as a checksum."""
+        """What is equal in stores whose utterances can be in one batch: mel settings and vocabulary, as a text."""
         audio = {name: value for name, value in self.audio_settings.items() if name not in _OF_RECORDINGS}
         numbers = self.sample_rate, self.hop_length, self.n_mels, self.pad_id, self.silence.tolist()
-        return json_sha256([audio, numbers, self.symbols])
+        return repr((audio, numbers, self.symbols))
 
     def __repr__(self) -> str:
         return (

@@ -258,9 +258,12 @@ class Store:
 
             def read(row: int) -> Array:
                 array, first, count = arrays.get(shard(row)), start(row), length(row)
-                view = None if array is None or first < 0 else array[first : first + count]
-                # Otherwise a file is not mapped yet, or an error is to be raised.
-                return view if view is not None and len(view) == count else self.views(name, range(row, row + 1))[0]
+                if array is not None and first >= 0:
+                    view: Array = array[first : first + count]
+                    if len(view) == count:
+                        return view
+                # A file is not mapped yet, or an error is to be raised.
+                return self.views(name, range(row, row + 1))[0]
 
             self._readers[name] = read
         return read

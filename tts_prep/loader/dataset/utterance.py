@@ -29,6 +29,8 @@ class _HasArrays(Protocol):
 
     def _array(self, name: str, row: int) -> Array: ...
 
+    def _selected(self, rows: range) -> Any: ...
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Utterance:
@@ -138,6 +140,10 @@ class UtteranceArrays(Mapping[str, Array]):
     def __init__(self, dataset: _HasArrays, row: int) -> None:
         self._dataset = dataset
         self._row = row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the other rows that are selected.
+        return UtteranceArrays, (self._dataset._selected(range(self._row, self._row + 1)), self._row)
 
     @property
     def specs(self) -> Mapping[str, ArraySpec]:

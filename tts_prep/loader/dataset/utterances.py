@@ -495,8 +495,11 @@ class UtteranceDataset(FixedColumns):
         return self._store.reader(name)(row)
 
     @cached_property
-    def _by_row(self) -> tuple[StoreMetadata, Any, Any, Any, Any]:
-        """The store, and what returns the id, the common speaker code, the mel and the phonemes of a row of it."""
+    def _by_row(self) -> tuple[StoreMetadata, Any, Any, Any, Any, str]:
+        """The store, and what returns the id, the common speaker code, the mel and the phonemes of a row of it.
+
+        The last is the name of the mel as it is stored: ``"mel"`` if that is float32.
+        """
         ids: Any = self._store.column("id")
         speakers: Any = self._store.column("speaker")
         codes = speakers.codes.item
@@ -508,7 +511,8 @@ class UtteranceDataset(FixedColumns):
                 speakers[row]  # raises the error
             return common[own]
 
-        return self.metadata, ids.at, code, self._store.reader("mel"), self._store.reader("phonemes")
+        name = "mel" if self.arrays["mel"].numpy_dtype == np.float32 else "_mel"
+        return self.metadata, ids.at, code, self._store.reader("mel"), self._store.reader("phonemes"), name
 
     @cached_property
     def _meta_names(self) -> list[str]:
@@ -564,15 +568,14 @@ class UtteranceDataset(FixedColumns):
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
     def _utterance(self, row: int) -> Utterance:
-        store, id_of, code_of, mel_of, phonemes_of = self._by_row
-        mel = mel_of(row)
+        store, id_of, code_of, mel_of, phonemes_of, name = self._by_row
         utterance = Utterance.__new__(Utterance)
         utterance.__dict__.update(
             {
                 "index": row,
                 "id": id_of(row),
                 "speaker_code": code_of(row),
-                "mel" if mel.dtype == np.float32 else "_mel": mel,
+                name: mel_of(row),
                 "phonemes": phonemes_of(row),
                 "store": store,
                 "_dataset": self,
@@ -586,9 +589,9 @@ class UtteranceDataset(FixedColumns):
         if name in ("mel", "waveform"):
             return self._array(name, row) if name in self.arrays else None
         if name == "arrays":
-            return UtteranceArrays(self._selected(range(row, row + 1)), row)
+            return UtteranceArrays(self, row)
         if name == "speaker":
-            return self.speakers[self._by_row[2](row)]
+            return self._by_row[0].speakers[self._by_row[2](row)]
         if name == "meta":
             return {key: _plain(column(key)[row]) for key in self._meta_names}
         return column(name).item(row) if name == "seconds" else column(name).at(row)
