@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ import pytest
 
 from tts_prep.doors import import_named
 from tts_prep.errors import ConfigurationError, FeatureError
-from tts_prep.models.function import LoadedModel, Missing, ModelFunction
+from tts_prep.models.function import LoadedModel, Missing, ModelFunction, package_of
 from tts_prep.preprocess import ArraySpec
 
 OWN = ArraySpec("codes", "float32", (), "own")
@@ -386,3 +387,10 @@ def test_a_module_that_cannot_be_imported_is_an_error_in_one_line(
     with pytest.raises(ConfigurationError, match=rf"^feature: 'a_module_of_a_model:Codes' cannot be loaded \({reason}"):
         import_named("a_module_of_a_model:Codes", "feature")
     sys.modules.pop("a_module_of_a_model", None)
+
+
+def test_the_package_of_a_module_is_the_one_that_the_standard_library_finds() -> None:
+    expected = {module: packages[0] for module, packages in packages_distributions().items()}
+    found = {module: package_of(module) for module in expected}
+    assert {module: package and package.metadata["Name"] for module, package in found.items()} == expected
+    assert package_of("model_functions") is None

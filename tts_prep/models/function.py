@@ -9,7 +9,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -374,13 +374,25 @@ def _inputs(model: ModelFunction, call: Callable[..., Any], known: Collection[st
     return tuple(one.name for one in named if one.name in known or one.default is one.empty)
 
 
+def package_of(module: str) -> Distribution | None:
+    """Return the installed package of a module of the top level.
+
+    `importlib.metadata.packages_distributions` parses all files of all packages, which takes a process half a second.
+    """
+    for package in distributions():
+        names = (package.read_text("top_level.txt") or "").split()
+        files = "" if names else "\n" + (package.read_text("RECORD") or "")
+        if module in names or f"\n{module}/" in files or f"\n{module}." in files:
+            return package
+    return None
+
+
 def _software(model: ModelFunction, call: Callable[..., Any]) -> dict[str, str]:
     """Return the versions of the packages of a function; for a module of no package, the SHA-256 of its source."""
     module = model.function.__module__
     found: dict[str, str] = {}
-    packages = packages_distributions().get(module.partition(".")[0], [])
-    if packages:
-        found[packages[0]] = version(packages[0])
+    if package := package_of(module.partition(".")[0]):
+        found[package.metadata["Name"]] = package.version
     elif source := getattr(sys.modules.get(module), "__file__", None):
         found[Path(source).stem] = f"sha256:{file_sha256(Path(source))[:16]}"
     names = getattr(call, "software", ())
