@@ -289,7 +289,7 @@ def a_chart(package: Path) -> str:
     page = folder / "page.py"
     changed(page, "mel_bins, ranges\n", "mel_bins, ranges, scratch\n")
     added(page, '        "mel_chart": ', '        "scratch_chart": scratch("A scratch chart"),')
-    added(folder / "page.html.j2", '<figure id="figure-mel-bins">', "{{ draw(scratch_chart) }}")
+    added(folder / "page.html.j2", "{% if mel_chart %}", "{{ draw(scratch_chart) }}")
     return (
         "from pathlib import Path; from tts_prep.report.page import report_html\n"
         "from tts_prep.report.summary import summarise\n"

@@ -116,7 +116,12 @@ def _prepare_and_report(
     elapsed = time.monotonic() - started
     # What the models of this command compute is not missing.
     called = {model.where for model in parsed.models}
-    missing = [one for one in result.incomplete if one.spec.settings.get("model", {}).get("function") not in called]
+    functions = [one.spec.settings.get("model") for one in result.incomplete]
+    missing = [
+        one
+        for one, model in zip(result.incomplete, functions, strict=True)
+        if not isinstance(model, dict) or model.get("function") not in called
+    ]
     result = replace(result, incomplete=tuple(missing))
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
