@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import TtsPrepError, one_line
+from tts_prep.errors import StoreError, TtsPrepError, one_line
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import MANIFEST
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.manifest import Manifest
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.features.feature import Feature
 
 _OF_A_RUN: Final = {"overwrite": False, "update": True, "reread": False, "part": None}
 """Options of a comparison that say what is done with a store, not what it is made from."""
@@ -147,7 +152,6 @@ def _said(store: Path) -> Iterator[None]:
 
 
 def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
-    from tts_prep.cli.preparing import imported
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.add.add_columns import EXTERNAL, EXTERNAL_TEXTS
     from tts_prep.preprocess.configuration.records import Configuration
@@ -170,11 +174,24 @@ def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
                 )
     here = [_from_json(of_command) for of_command in imports]
     here = [of_command for of_command in here if _are_here(of_command)]
-    features = imported(manifest, Configuration.from_dict(store, manifest.configuration), here)
+    features = _imported(manifest, Configuration.from_dict(store, manifest.configuration), here)
     changed = sorted(outdated_arrays(store, manifest, features))
     if not changed:
         return ""
     return f"{store}: older than the files of {', '.join(changed)}; the same --array or --alignments reads them again"
+
+
+def _imported(manifest: Manifest, config: Configuration, imports: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
+    """Return the features of the arrays of a store that commands have imported; of one name the last one."""
+    from tts_prep.cli.features import parse_features
+
+    features: dict[str, Feature] = {}
+    for of_command in imports:
+        for feature in parse_features({**of_command, "part": None}, config).features:
+            names = [spec.name for spec in feature.specs]
+            if {*names} <= manifest.array_files.keys():
+                features[names[0]] = feature
+    return tuple(features.values())
 
 
 def _are_here(of_command: Mapping[str, Any]) -> bool:
@@ -184,8 +201,6 @@ def _are_here(of_command: Mapping[str, Any]) -> bool:
 
 def _difference(store: Path, command: Mapping[str, Any]) -> str:
     """Return in what a store differs from its sources; empty if it does not, or if they are not on this machine."""
-    from tts_prep.cli.preparing import compare
-
     made = _from_json(command)
     if not Path(made["folder"]).is_dir() or not (store / MANIFEST).is_file():
         return ""
@@ -194,10 +209,38 @@ def _difference(store: Path, command: Mapping[str, Any]) -> str:
             return ""
         if not os.access(store, os.W_OK):
             return f"{store}: not writable, so it is not compared with what it was made from"
-        names = ("reader", "corpus", "root", "reader_options", "options")
-        return compare(
-            store, [one for one in made["imports"] if _are_here(one)], **{name: made[name] for name in names}
-        )
+        return _compared(store, made)
+
+
+def _compared(store: Path, made: Mapping[str, Any]) -> str:
+    """Return in what a complete store differs from the sources of the command that made it; empty if in nothing."""
+    from tts_prep.cli.features import parse_features
+    from tts_prep.cli.settings import chosen_settings, corrections_of
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
+    from tts_prep.preprocess.run import prepare
+    from tts_prep.preprocess.text.symbols import AUTO
+
+    manifest = read_manifest(store)
+    corpus, root, options = made["corpus"], made["root"], made["options"]
+    settings = chosen_settings(made["reader"], corpus, options, root, made["reader_options"])
+    config, alignments = settings.config, None
+    if config.text.symbols == AUTO:
+        # Symbols are those of the rows, which are compared.
+        config = replace(config, text=Configuration.from_dict(store, manifest.configuration).text)
+    imports = [one for one in made["imports"] if _are_here(one)]
+    features = _imported(manifest, config, imports)
+    for parsed in (parse_features({**of_command, "part": None}, config) for of_command in imports):
+        config, alignments = parsed.config, parsed.alignments or alignments
+    corrections = corrections_of(store, options)
+    rows = CorpusRows.read(config, corpus, root=root, splits=settings.splits, corrections=corrections)
+    given: dict[str, Any] = {"corrections": rows.corrected, "alignments": alignments}
+    try:
+        prepare(rows.items, rows.root, store, config, features=features, **given)
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 @contextlib.contextmanager

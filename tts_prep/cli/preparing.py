@@ -6,11 +6,11 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from tts_prep import doors
 from tts_prep.cli.features import ParsedFeatures, add_models, align, parse_features
@@ -24,21 +24,19 @@ from tts_prep.cli.first_lines import (
 )
 from tts_prep.cli.freshness import record_command, say_if_imports_changed
 from tts_prep.cli.progress import make_progress
+from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_of
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, StoreError, one_line
+from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
-from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.manifest import Manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.sources import IncompleteArray
-from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure, read_config_file
-from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
-from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
+from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.registry import likely_commands, what_it_is
-from tts_prep.preprocess.features.feature import A_MODEL, Feature
+from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.plan.planned_store import CorpusRows
@@ -91,7 +89,7 @@ def _prepare_and_report(
     settings = chosen_settings(reader, corpus, options, root, reader_options)
     config, first = settings.config, list[str]()
     provenance = Provenance(options["licence"] or "", options["origin"] or "").checked()
-    corrections = _corrections(store, options)
+    corrections = corrections_of(store, options)
     read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)
     started = time.monotonic()
@@ -138,125 +136,12 @@ def _prepare_and_report(
         say_if_imports_changed(store)
 
 
-def imported(manifest: Manifest, config: Configuration, imports: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
-    """Return the features of the arrays of a store that commands have imported; of one name the last one."""
-    features: dict[str, Feature] = {}
-    for of_command in imports:
-        for feature in parse_features({**of_command, "part": None}, config).features:
-            names = [spec.name for spec in feature.specs]
-            if {*names} <= manifest.array_files.keys():
-                features[names[0]] = feature
-    return tuple(features.values())
-
-
-def compare(
-    store: Path,
-    imports: Sequence[Mapping[str, Any]],
-    *,
-    reader: str,
-    corpus: Path,
-    root: Path | None,
-    reader_options: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> str:
-    """Return in what a complete store differs from the sources of the command that made it; empty if in nothing.
-
-    Args:
-        imports: the options of features, alignments and arrays of all commands, the last ones last.
-        reader, corpus, root, reader_options, options: see `prepare_and_report`.
-    """
-    manifest = read_manifest(store)
-    settings = chosen_settings(reader, corpus, options, root, reader_options)
-    config, alignments = settings.config, None
-    if config.text.symbols == AUTO:
-        # Symbols are those of the rows, which are compared.
-        config = replace(config, text=Configuration.from_dict(store, manifest.configuration).text)
-    features = imported(manifest, config, imports)
-    for parsed in (parse_features({**of_command, "part": None}, config) for of_command in imports):
-        config, alignments = parsed.config, parsed.alignments or alignments
-    corrections = _corrections(store, options)
-    rows = CorpusRows.read(config, corpus, root=root, splits=settings.splits, corrections=corrections)
-    given: dict[str, Any] = {"corrections": rows.corrected, "alignments": alignments}
-    try:
-        prepare(rows.items, rows.root, store, config, features=features, **given)
-    except StoreError as error:
-        return str(error)
-    return ""
-
-
-@dataclass(frozen=True)
-class ChosenSettings:
-    """The settings of a run, and which of them are not the default's.
-
-    Attributes:
-        splits: the files of ids by split.
-        preset_is_chosen: the mels are those of an option or a file of settings.
-        language_is_given: the language of texts is that of an option, a file of settings or the corpus.
-    """
-
-    config: Configuration
-    splits: Mapping[str, Path]
-    preset_is_chosen: bool
-    language_is_given: bool
-
-
-def chosen_settings(
-    reader: str,
-    corpus: Path,
-    options: Mapping[str, Any],
-    root: Path | None = None,
-    reader_options: Mapping[str, Any] | None = None,
-) -> ChosenSettings:
-    """Return the settings of the options of a command, which override those of the file and of the corpus."""
-    splits = split_lists(options["splits"])
-    file = read_config_file(options["config"]) if options["config"] else None
-    in_file: Mapping[str, Any] = file.tables if file else {}
-    of_corpus = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
-    config = configure(
-        reader,
-        limit=options["limit"],
-        preset=options["preset"],
-        vocoder=options["vocoder_config"],
-        file=file,
-        settings={
-            table: {option.name: options[option.name] for option in known if options[option.name] is not None}
-            for table, known in SETTINGS.items()
-        },
-        options=reader_options,
-        splits=splits,
-        text=of_corpus,
-    )
-    return ChosenSettings(
-        config,
-        splits,
-        preset_is_chosen=bool(options["preset"] or options["vocoder_config"] or in_file.keys() & {"preset", "audio"}),
-        language_is_given=bool(options["language"] or "language" in {**in_file.get("text", {}), **of_corpus}),
-    )
-
-
 def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
     """Return the features of a store; models are called when it is complete, which no part is."""
     parsed = parse_features(options, config)
     if parsed.models and options["part"]:
         raise ConfigurationError(A_MODEL)
     return parsed
-
-
-_NONE: Final = Path("none")
-"""The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
-
-
-def _corrections(store: Path, options: Mapping[str, Any]) -> Corrections:
-    """Return what the store shall have otherwise than its corpus; an update keeps what no option replaces."""
-    files = [None if options[name] == _NONE else options[name] for name in ("corrections", "exclude")]
-    given = Corrections.read(*files)
-    keeps = {"texts": options["corrections"] is None, "left_out": options["exclude"] is None}
-    if not options["update"] or not any(keeps.values()):
-        return given
-    try:
-        return given.keeping(Corrections.of_store(store), **keeps)
-    except CorruptStoreError as error:
-        raise CorruptStoreError(f"{error}; give --corrections and --exclude again, or none for them") from error
 
 
 def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
@@ -310,21 +195,6 @@ def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwr
     if options["overwrite"] and options["update"]:
         raise ConfigurationError("overwrite, update, part: expected at most one of them")
     return "overwrite" if options["overwrite"] else "update" if options["update"] else "resume"
-
-
-def split_lists(values: Iterable[str]) -> dict[str, Path]:
-    """Parse values of ``--split NAME=FILE``.
-
-    Raises:
-        ConfigurationError: a value is malformed, or a name is repeated.
-    """
-    lists: dict[str, Path] = {}
-    for value in values:
-        name, equals, file = value.partition("=")
-        if not (name and equals and file) or name in lists:
-            raise ConfigurationError(f"split: expected NAME=FILE, each name once, found {value!r}")
-        lists[name] = Path(file)
-    return lists
 
 
 def summary(result: Result, elapsed: float) -> list[str]:

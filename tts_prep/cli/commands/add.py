@@ -76,7 +76,7 @@ class _Source:
 
     def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
         """Return the rows of the corpus, if it is given."""
-        from tts_prep.cli.preparing import split_lists
+        from tts_prep.cli.settings import split_lists
         from tts_prep.preprocess.corpora.corrections import Corrections
         from tts_prep.preprocess.corpora.registry import import_reader
         from tts_prep.preprocess.plan.planned_store import CorpusRows

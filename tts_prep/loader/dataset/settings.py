@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.loader import UtteranceDataset
+from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 _MAX_ITEMS = 12
 
