@@ -54,6 +54,11 @@ class SymbolTable:
         return parse_symbols(file.read_bytes(), f"{self.name}.txt")
 
 
+def _as_parakeet(name: str, made_for: str, source: str, licence: str) -> SymbolTable:
+    """Return a table with Parakeet's symbols for padding, unknown symbols and the ends of utterances."""
+    return SymbolTable(name, made_for, source, licence, pad="<pad>", unk="<unk>", start="<s>", end="</s>")
+
+
 _TABLES: Final = (
     SymbolTable(
         "styletts2",
@@ -200,65 +205,41 @@ _TABLES: Final = (
         "MIT",
         pad="_",
     ),
-    SymbolTable(
+    _as_parakeet(
         "parakeet",
         "Parakeet's English: ARPAbet with stress; the default of the frontend arpabet",
         "https://github.com/PaddlePaddle/Parakeet 8705a2a, parakeet/frontend/phonectic.py (English)",
         "Apache-2.0",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "parakeet-characters",
         "Parakeet's EnglishCharacter; the default of the frontend characters",
         "https://github.com/PaddlePaddle/Parakeet 8705a2a, parakeet/frontend/phonectic.py (EnglishCharacter)",
         "Apache-2.0",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "mandarin",
         "Mandarin initials and finals with tone, as in AISHELL-3; the default of the frontend mandarin",
         "https://github.com/ming024/FastSpeech2 d4e79eb, text/pinyin.py, without ids of its own; in its order",
         "MIT",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "mandarin-prosody",
         "the same, and the prosody marks #1 to #4 of Baker's corpus",
         "https://github.com/ming024/FastSpeech2 d4e79eb, text/pinyin.py, without ids of its own; in its order",
         "MIT",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "mandarin-pinyin",
         "Mandarin syllables with tone; the default of the frontend mandarin-pinyin",
         "https://github.com/ming024/FastSpeech2 d4e79eb, lexicon/pinyin-lexicon-r.txt, without ids of its own; sorted",
         "MIT",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "japanese",
         "Open JTalk's phones and marks; the default of the frontend japanese",
         "https://open-jtalk.sourceforge.net, phones of pyopenjtalk-plus 0.4.1's labels, without ids of its own; sorted",
         "BSD-3-Clause",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
     SymbolTable(
         "japanese-prosody",
@@ -268,15 +249,11 @@ _TABLES: Final = (
         pad="<pad>",
         unk="<unk>",
     ),
-    SymbolTable(
+    _as_parakeet(
         "korean",
         "Hangul decomposed into jamo, and marks; the default of the frontend korean",
         "https://www.unicode.org/charts/PDF/U1100.pdf, as in Unicode 5.2 to 16, without ids; in its order",
         "Unicode-3.0",
-        pad="<pad>",
-        unk="<unk>",
-        start="<s>",
-        end="</s>",
     ),
     SymbolTable(
         "paddlespeech-zh",
