@@ -14,6 +14,6 @@ ROOM: Final = Room(
             Row("add_array", "tts_prep.models.add_model:add_array"),
         ),
         "additions": (Row("models", "tts_prep.models.addition:OPTIONS"),),
-        "kept": (Row("outputs", "tts_prep.models.kept:keep_outputs", keys=("failures", "text_columns")),),
+        "kept": (Row("outputs", "tts_prep.models.outputs:keep_outputs", keys=("failures", "text_columns")),),
     },
 )

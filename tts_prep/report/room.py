@@ -10,13 +10,9 @@ ROOM: Final = Room(
     {
         "commands": (
             Row("report", "tts_prep.report.command:report", group=INSPECT),
-            Row("plan", "tts_prep.report.plan_command:plan", group=INSPECT),
-        ),
+            Row("plan", "tts_prep.report.command:plan", group=INSPECT),
+        )
     },
-    needs=(
-        "acoustics",
-        "checks",
-        "pictures",
-    ),
+    needs=("acoustics", "checks", "pictures"),
     libraries={"jinja2": "report", "markupsafe": "report"},
 )

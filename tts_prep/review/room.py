@@ -11,12 +11,7 @@ ROOM: Final = Room(
         "commands": (
             Row("review", "tts_prep.review.command:review", group=INSPECT),
             Row("merge-decisions", "tts_prep.review.command:merge_decisions", group=INSPECT),
-        ),
+        )
     },
-    needs=(
-        "acoustics",
-        "checks",
-        "pictures",
-        "report",
-    ),
+    needs=("acoustics", "checks", "pictures", "report"),
 )
