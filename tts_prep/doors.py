@@ -146,7 +146,7 @@ def load(
     if not found.is_foreign:
         return found.load()
     where = f"{what or door} {found.name!r}"
-    if len(same := _places(door, found.name)) > 1:
+    if len(same := sorted({place for name, place in _points(door) if name == found.name})) > 1:
         raise ConfigurationError(
             f"{where} is registered more than once, as {' and '.join(same)}; uninstall all but one"
         )
@@ -173,10 +173,6 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
     if found is None:
         raise MissingPackageError(f"{door}: {name!r} is no part of this installation; install all of tts-prep")
     return load(door, found, is_valid=(lambda _: True) if is_record else callable)
-
-
-def _places(door: str, name: str) -> list[str]:
-    return sorted({place for of_name, place in _points(door) if of_name == name})
 
 
 @lru_cache(maxsize=1)

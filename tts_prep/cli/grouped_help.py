@@ -44,10 +44,7 @@ class GroupedCommand(click.Command):
 
 
 def write_command_groups(
-    ctx: click.Context,
-    formatter: click.HelpFormatter,
-    group: click.Group,
-    titles: Mapping[str, Iterable[str]],
+    ctx: click.Context, formatter: click.HelpFormatter, group: click.Group, titles: Mapping[str, Iterable[str]]
 ) -> None:
     """Write the commands of a group below titles. Commands without a title are below the first one.
 

@@ -151,9 +151,7 @@ def _paragraphs(text: str | None) -> str:
 
 
 @click.group(
-    cls=_Commands,
-    commands=_Own(),
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=_Commands, commands=_Own(), context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option(_DEBUG, is_flag=True, expose_value=False, help="Show a traceback with an error.")

@@ -290,12 +290,7 @@ def parse_columns(columns: str, texts: bool = True) -> tuple[str, ...]:
 
 
 def _parse(
-    where: str,
-    line: str,
-    separator: str,
-    names: tuple[str, ...],
-    numbers: frozenset[str],
-    recordings: _Recordings,
+    where: str, line: str, separator: str, names: tuple[str, ...], numbers: frozenset[str], recordings: _Recordings
 ) -> SourceUtterance | Failure:
     fields = [field.strip() for field in line.split(separator)]
     row = dict(zip(names, fields, strict=False))

@@ -18,10 +18,7 @@ _RECORDINGS = ("wav.scp", "idx2wav")
 # SpeeChain names texts after their format; those with punctuation are preferred.
 _TEXTS = ("text", "idx2text", "idx2punc_text", "idx2no-punc_text")
 _SPEAKERS = ("utt2spk", "idx2spk")
-_COLUMNS = {
-    "gender": ("utt2gender", "utt2gen", "idx2gen"),
-    "language": ("utt2lang", "idx2lang"),
-}
+_COLUMNS = {"gender": ("utt2gender", "utt2gen", "idx2gen"), "language": ("utt2lang", "idx2lang")}
 _SPEAKER_COLUMNS = {"gender": ("spk2gender", "spk2gen"), "language": ("spk2lang",)}
 # Computed from the audio by Kaldi's tools, or not needed.
 _NOT_COLUMNS = ("spk", "uniq", "dur", "num_frames", "wav_len", "feat", "feat_len", "wav", "text", "category")

@@ -13,13 +13,7 @@ from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, br
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import check_ood_texts, open_ood_texts
-from tts_prep.format.contents.shard import (
-    CheckedShard,
-    FindLocations,
-    broken_datasets,
-    broken_text,
-    inspect_shard,
-)
+from tts_prep.format.contents.shard import CheckedShard, FindLocations, broken_datasets, broken_text, inspect_shard
 from tts_prep.format.files.checksums import FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import read_error

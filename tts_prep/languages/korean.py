@@ -13,13 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import (
-    LIKELY_LANGUAGE,
-    Symbols,
-    VocabFrontend,
-    join_symbols,
-    made_once,
-)
+from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, Symbols, VocabFrontend, join_symbols, made_once
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table

@@ -15,15 +15,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError, FeatureError, TtsPrepError, UtteranceError, WorkerError, one_line
-from tts_prep.models.function import (
-    SAMPLE_RATE,
-    Description,
-    LoadedModel,
-    Missing,
-    ModelFunction,
-    Values,
-    reason_of,
-)
+from tts_prep.models.function import SAMPLE_RATE, Description, LoadedModel, Missing, ModelFunction, Values, reason_of
 from tts_prep.models.inputs import ShardInputs, Source
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError, working_folder, working_in

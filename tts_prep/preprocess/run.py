@@ -247,9 +247,7 @@ def _with_old(
 
 
 def _complete(
-    transaction: StoreTransaction,
-    made: Sequence[MadeShard],
-    added: Mapping[str, Sequence[FileEntry]],
+    transaction: StoreTransaction, made: Sequence[MadeShard], added: Mapping[str, Sequence[FileEntry]]
 ) -> tuple[Manifest, KeptArrays]:
     """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
     old, source, folder = transaction.old, transaction.source, transaction.folder

@@ -204,12 +204,7 @@ def _further_columns(row: Row, roles: Mapping[str, str], is_numeric: Mapping[str
 
 
 def _utterance(
-    row: Row,
-    audio: str,
-    location: str,
-    folder: Path | None,
-    roles: Mapping[str, str],
-    is_numeric: Mapping[str, bool],
+    row: Row, audio: str, location: str, folder: Path | None, roles: Mapping[str, str], is_numeric: Mapping[str, bool]
 ) -> SourceUtterance | Failure:
     values = {role: row.values.get(name) for role, name in roles.items()}
     try:

@@ -102,10 +102,7 @@ def _row(where: str, lines: _RowLines, names: list[str], separator: str) -> Iter
 def _fields(lines: Iterable[str], separator: str) -> list[str]:
     # The reader takes a further line only within quotes, so it decides which lines are one row.
     reader = csv.reader(
-        lines,
-        delimiter=separator,
-        quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE,
-        strict=True,
+        lines, delimiter=separator, quoting=csv.QUOTE_MINIMAL if separator in _QUOTING else csv.QUOTE_NONE, strict=True
     )
     return [field.strip() for field in next(reader)]
 

@@ -326,10 +326,7 @@ def _write_places(group: h5py.Group, name: str, places: Sequence[Location]) -> N
 
 def _write_speakers(group: h5py.Group, statistics: Sequence[MelStatistics]) -> None:
     write_dataset(group, "frames", np.array([one.count for one in statistics], np.int64))
-    for name, values in (
-        ("mel_mean", [one.mean for one in statistics]),
-        ("mel_std", [one.std for one in statistics]),
-    ):
+    for name, values in (("mel_mean", [one.mean for one in statistics]), ("mel_std", [one.std for one in statistics])):
         write_dataset(group, name, np.array(values, np.float64).reshape(len(statistics), -1 if statistics else 0))
 
 

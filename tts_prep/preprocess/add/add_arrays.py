@@ -111,7 +111,7 @@ def _run(
     made: dict[int, _ArrayFiles] = {}
     now = Progress(0, len(todo), unit="shards")
     progress(now)
-    with contextlib.closing(pool.run(make, todo, _text)) as results:
+    with contextlib.closing(pool.run(make, todo, lambda job: shard_name(job.number))) as results:
         for result in results:
             made[result.number] = result
             progress(replace(now, done=len(made)))
@@ -152,10 +152,6 @@ class _ArrayFiles:
 
     number: int
     entries: Mapping[str, FileEntry]
-
-
-def _text(job: _ShardJob) -> str:
-    return shard_name(job.number)
 
 
 def planned_again(

@@ -118,7 +118,7 @@ def add_columns(
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
         source = Path(source) if isinstance(source, str) else source
-        table = read_column_table(source, _ids(store, manifest), progress)
+        table = read_column_table(source, index_values(store, manifest, "id"), progress)
         if (again := sorted({*table.names} & {*known.names})) and not replace:
             raise StoreError(
                 f"{store}: has the columns {', '.join(again)} already; --replace (replace=True) replaces them"
@@ -128,11 +128,7 @@ def add_columns(
 
 
 def remove_columns(
-    store: str | Path,
-    columns: Sequence[str] = (),
-    arrays: Sequence[str] = (),
-    *,
-    progress: ShowProgress = in_notebooks,
+    store: str | Path, columns: Sequence[str] = (), arrays: Sequence[str] = (), *, progress: ShowProgress = in_notebooks
 ) -> Manifest:
     """Remove columns that `add_columns` has added, and added arrays, from a complete store; return the new manifest.
 
@@ -249,10 +245,6 @@ def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
         texts = zip(*(columns.texts[name][rows] for name in array.text_columns), strict=True)
         return [np.frombuffer("".join(f"{text}\0" for text in row).encode(), np.uint8) for row in texts]
     return list(np.stack([columns.values[name][rows] for name in array.index_columns], axis=1))
-
-
-def _ids(store: Path, manifest: Manifest) -> list[str]:
-    return index_values(store, manifest, "id")
 
 
 def _index_column(store: Path, manifest: Manifest, name: str) -> Column:

@@ -18,13 +18,7 @@ from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.configuration.records import (
-    Configuration,
-    OodConfig,
-    StoreConfig,
-    TextConfig,
-    make_frontend,
-)
+from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig, make_frontend
 from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.text.symbols import VoiceTable, choose_symbols
@@ -229,10 +223,7 @@ class _Layer:
             # Together, because there are numbers for each of n_mels bins.
             own["compression"] = compression
         of_reading = {name: value for name, value in audio.items() if name in _names(ReadingConfig)}
-        return {
-            "mel": _changed(where, mel, own),
-            "reading": _changed(where, reading, of_reading),
-        }
+        return {"mel": _changed(where, mel, own), "reading": _changed(where, reading, of_reading)}
 
     def _text(self, text: TextConfig, settings: dict[str, Any]) -> TextConfig:
         table, lexicon = settings.pop("symbols", None), settings.pop("lexicon", None)

@@ -98,10 +98,7 @@ class ShardRun:
         self._under_way: dict[int, tuple[int, float]] = {}
 
     def make(
-        self,
-        plans: Sequence[ShardPlan],
-        make: Callable[[ShardPlan], MadeShard],
-        pool: WorkerPool[ShardPlan, MadeShard],
+        self, plans: Sequence[ShardPlan], make: Callable[[ShardPlan], MadeShard], pool: WorkerPool[ShardPlan, MadeShard]
     ) -> list[MadeShard]:
         """Make all missing shards, and return all of them, in order.
 

@@ -19,14 +19,7 @@ from tts_prep.format.contents.array_writer import ShardRows
 from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.hdf5.writer import (
-    write_arrays,
-    write_dataset,
-    write_file,
-    write_number,
-    write_string,
-    write_texts,
-)
+from tts_prep.format.hdf5.writer import write_arrays, write_dataset, write_file, write_number, write_string, write_texts
 from tts_prep.format.layout import (
     ARRAYS,
     CATEGORY,
@@ -279,11 +272,7 @@ def _write_shard(
 
 
 def _write(
-    columns: Mapping[str, str],
-    header: ShardHeader,
-    examples: list[Example],
-    file: h5py.File,
-    checksums: dict[str, str],
+    columns: Mapping[str, str], header: ShardHeader, examples: list[Example], file: h5py.File, checksums: dict[str, str]
 ) -> None:
     write_string(file, HEADER, header_text(header))
     starts = {

@@ -23,16 +23,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_files, shard_files
 from tts_prep.format.files.temporary import holding_temporary_files
-from tts_prep.format.layout import (
-    ADDED_ARRAYS,
-    FAILURES,
-    INDEX,
-    MANIFEST,
-    PLAN,
-    PROVENANCE,
-    SHARDS,
-    shard_name,
-)
+from tts_prep.format.layout import ADDED_ARRAYS, FAILURES, INDEX, MANIFEST, PLAN, PROVENANCE, SHARDS, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
 from tts_prep.format.records.sources import read_sources, write_sources

@@ -27,17 +27,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
 from tts_prep.preprocess.workers.backend import SAFE_PATH, Backend, environment
-from tts_prep.preprocess.workers.worker import (
-    ADVANCE,
-    COMPILING,
-    DONE,
-    NOTE,
-    READY,
-    STEP,
-    UNREADY,
-    now_and_then,
-    work,
-)
+from tts_prep.preprocess.workers.worker import ADVANCE, COMPILING, DONE, NOTE, READY, STEP, UNREADY, now_and_then, work
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")

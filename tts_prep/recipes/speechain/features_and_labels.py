@@ -227,13 +227,7 @@ class IteratorConfig:
 
 
 def build_loader(
-    where: str,
-    config: Any,
-    tokenizer: Tokenizer | None,
-    output: str,
-    share: tuple[int, int],
-    *,
-    shuffle: bool,
+    where: str, config: Any, tokenizer: Tokenizer | None, output: str, share: tuple[int, int], *, shuffle: bool
 ) -> DataLoader[Any]:
     """Build the loader of an iterator whose dataset has ``src_data``.
 

@@ -60,7 +60,8 @@ def build_main_data_loader(
     if own == "batch_len":
         batches = _cut_by_length(f"{where}.conf", order, values, conf.get("batch_len"))
     else:
-        batches = _cut_by_number(order, check_batch_size(conf.get("batch_size") or world_size))
+        size = check_batch_size(conf.get("batch_size") or world_size)
+        batches = [order[start : start + size].tolist() for start in range(0, len(order), size)]
     sampler = FixedBatches(
         split_batches(batches, rank, world_size, first_to_last=descending is False),
         conf.get("shuffle", True) is not False,
@@ -252,10 +253,6 @@ def _cut_by_length(
     return cut_by_sum(order, values, most)
 
 
-def _cut_by_number(order: npt.NDArray[np.int64], size: int) -> list[list[int]]:
-    return [order[start : start + size].tolist() for start in range(0, len(order), size)]
-
-
 def build_iterators(
     source: str | Path | Mapping[str, Any],
     *,
@@ -295,12 +292,7 @@ class IteratorGroup:
     """
 
     def __init__(
-        self,
-        name: str,
-        config: Mapping[str, Any],
-        tokenizer: Tokenizer | None,
-        output: str,
-        share: tuple[int, int],
+        self, name: str, config: Mapping[str, Any], tokenizer: Tokenizer | None, output: str, share: tuple[int, int]
     ) -> None:
         named = {"": config} if isinstance(config.get("type"), str) else config
         self.loaders: dict[str, DataLoader[Any]] = {
@@ -349,12 +341,7 @@ class IteratorGroup:
 
 
 def _build(
-    where: str,
-    config: Any,
-    tokenizer: Tokenizer | None,
-    output: str,
-    share: tuple[int, int],
-    shuffle: bool,
+    where: str, config: Any, tokenizer: Tokenizer | None, output: str, share: tuple[int, int], shuffle: bool
 ) -> DataLoader[Any]:
     conf = config.get("conf") if isinstance(config, Mapping) else None
     dataset = conf.get("dataset_conf") if isinstance(conf, Mapping) else None

@@ -186,14 +186,7 @@ def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
 
 
 def _samples(
-    file: FileIO,
-    form: _Format,
-    fact: int,
-    position: int,
-    length: int,
-    *,
-    rewrite: bool = False,
-    container: str = "WAV",
+    file: FileIO, form: _Format, fact: int, position: int, length: int, *, rewrite: bool = False, container: str = "WAV"
 ) -> Stream:
     """Return the stream of samples with a known length.
 

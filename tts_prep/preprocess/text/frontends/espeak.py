@@ -235,10 +235,7 @@ class EspeakFrontend(VocabFrontend):
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer and espeak-ng."""
         version = self._voice(self.language).version
-        return {
-            "phonemizer": importlib.metadata.version("phonemizer"),
-            "espeak-ng": version,
-        }
+        return {"phonemizer": importlib.metadata.version("phonemizer"), "espeak-ng": version}
 
 
 def _switches(spoken: str) -> Iterator[tuple[str, str]]:
