@@ -116,6 +116,7 @@ class Advice:
         values: the values of names in capitals, and of other words of the advice.
         status: the exit status of the command that prints it.
         instead: what is run in the end; None is the command that printed the message.
+        meanwhile: what happens between the message and the advice.
     """
 
     says: str
@@ -126,6 +127,7 @@ class Advice:
     values: dict[str, str] = field(default_factory=dict)
     status: int = 2
     instead: str | None = None
+    meanwhile: Callable[[World], object] = lambda _: None
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +190,17 @@ class Level:
         levels = [None if uid == "S-0003" else np.float32([of.max()]) for uid, of in zip(ids, waveforms)]
         return {"level": levels}
 """
+
+WAITING_MODEL = OWN_MODEL.replace(
+    "__init__(self):\n",
+    """__init__(self):
+        import time
+        from pathlib import Path
+
+        while Path("download").exists():
+            time.sleep(0.01)
+""",
+)
 
 
 OWN_READER = """
@@ -1194,10 +1207,12 @@ ROWS = [
         "--load-timeout",
         state=lambda world: (
             world.make("--waveform", "int16"),
-            (world.root / "own_model.py").write_text(OWN_MODEL),
+            (world.root / "own_model.py").write_text(WAITING_MODEL),
+            world.text("download", "50 %"),
         ),
         values={"--load-timeout": "--load-timeout 60"},
         status=1,
+        meanwhile=lambda world: (world.root / "download").unlink(),
     ),
     Advice(
         "which array '{array.name}' needs; rename it in the corpus",
@@ -1734,6 +1749,7 @@ def test_what_a_message_says_to_type_works(row: Advice, world: World) -> None:
     assert status == row.status, said
     shown = world.value(row.advice)
     assert row.advice in " ".join(said.split()) or shown in said, said
+    row.meanwhile(world)
     typed = row.advice
     for name, value in row.values.items():
         typed = typed.replace(name, value)
