@@ -1,4 +1,7 @@
-"""The messages of the package that name a command or an option of tts-prep: what they tell somebody to type."""
+"""The messages of the package that name a command or an option of tts-prep: what they tell somebody to type.
+
+Each has a row in ``cli/test_advice.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "tts_prep"
-REMAINING = 15
-"""The number of messages without a row in ``cli/test_advice.py``: it may only become smaller, a new one needs a row."""
 # A command, an option with what is beside it, an extra, or a command that the message does not name.
 _ADVICE = re.compile(
     r"tts-prep [a-z{]|(?:^|[\s('/,])--[a-z{][\w-]*|pip install|\b(?:run|make) [^.;]*\bagain\b|"
@@ -41,12 +42,13 @@ def advices() -> tuple[Literal, ...]:
 
 def _advices() -> Iterator[Literal]:
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        outside = {id(node) for node in _not_messages(tree)}
-        for node in ast.walk(tree):
+        nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        for node in nodes:
             text = _text(node)
-            if text and id(node) not in outside and _ADVICE.search(text) and not _NOT_ADVICE.fullmatch(text):
+            if text and _ADVICE.search(text) and not _NOT_ADVICE.fullmatch(text):
                 yield Literal(path.relative_to(PACKAGE).as_posix(), node.lineno, text)
+            if not text and not _is_no_message(node):
+                nodes.extend(ast.iter_child_nodes(node))
 
 
 def _text(node: ast.AST) -> str:
@@ -60,20 +62,13 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _not_messages(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield docstrings, texts of help, and the parts of longer texts."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield node.value
-        elif isinstance(node, ast.JoinedStr):
-            for part in ast.walk(node):
-                if part is not node:
-                    yield part
-        elif isinstance(node, ast.Call):
-            function = node.func
-            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-            if name in _HELP:
-                yield from ast.walk(node)
+def _is_no_message(node: ast.AST) -> bool:
+    """Return whether a node is a docstring, or the call of a function whose texts are help."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in _HELP
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 if __name__ == "__main__":

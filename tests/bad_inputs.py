@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-from advice_scan import REMAINING, advices
+from advice_scan import advices
 from corpora import TEXTS, speech_like, write_ljspeech
 from stores import make_rows, write_store
 
@@ -559,8 +559,8 @@ def page(rows: list[tuple[str, str, str, str]]) -> str:
         "is 1 for a failure, 2 for wrong usage, and the class of the exception for library calls. On the command line,",
         "`tts-prep: error: ` precedes the message.",
         "",
-        f"Of the {len(advices())} messages of the package that name a command, an option or a package,",
-        f"`tests/cli/test_advice.py` types what {len(advices()) - REMAINING} advise, where they are printed.",
+        f"What the {len(advices())} messages of the package advise that name a command, an option or a package is",
+        "typed by `tests/cli/test_advice.py`, where they are printed.",
         "",
         "| call | input | status | message |",
         "| --- | --- | --- | --- |",

@@ -115,6 +115,12 @@ def die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def total_of_two(numbers: tuple[int, ...]) -> int:
+    if len(numbers) > 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sum(numbers)
+
+
 def total(numbers: tuple[int, ...], report: Callable[[int], None] = lambda _: None, beside_others: bool = False) -> int:
     for step, number in enumerate(numbers):
         report(step)

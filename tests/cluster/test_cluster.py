@@ -12,9 +12,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from corpora import TEXTS, write_ljspeech
+from joblib import register_parallel_backend
+from joblib.parallel import ThreadingBackend
 from killing import contents
 
 from tts_prep.errors import ConfigurationError, WorkerError
@@ -155,6 +158,35 @@ def test_a_backend_that_joblib_does_not_know_is_refused(corpus: Path, tmp_path: 
 def test_a_backend_registered_with_joblib_is_used_by_its_name(corpus: Path, store: Path, tmp_path: Path) -> None:
     # "threading" is one of joblib's own: espeak-ng's global state must not be hurt by it.
     prepare(read_ljspeech(corpus), corpus, tmp_path / "store", SMALL, jobs=3, backend=Backend("threading"))
+    assert contents(tmp_path / "store") == contents(store)
+
+
+class FailingBackend(ThreadingBackend):
+    """A backend that loses its connection after some tasks, as often as there are numbers of them."""
+
+    left: ClassVar[list[int]] = []
+
+    def submit(self, func: Any, callback: Any = None) -> Any:
+        if self.left:
+            if not self.left[0]:
+                self.left.pop()
+                raise ConnectionResetError("the connection was lost")
+            self.left[0] -= 1
+        return super().submit(func, callback)
+
+    apply_async = submit
+
+
+def test_a_run_whose_backend_fails_is_resumed_by_the_same_command(corpus: Path, store: Path, tmp_path: Path) -> None:
+    register_parallel_backend("failing", FailingBackend)
+    FailingBackend.left.append(1)
+
+    def make() -> None:
+        prepare(read_ljspeech(corpus), corpus, tmp_path / "store", SMALL, jobs=2, backend=Backend("failing"))
+
+    with pytest.raises(WorkerError, match="backend failing: ConnectionResetError: .* run again to resume"):
+        make()
+    make()
     assert contents(tmp_path / "store") == contents(store)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,21 @@ def test_a_corpus_and_a_store_of_ones_own_are_not_changed(capsys: pytest.Capture
     status, _, err = run(capsys, "demo", store)
     assert (status, f"{store}: a store; give a new folder" in err) == (2, True)
     assert content(store) == {"shards/00000.h5": b"rows"}
+
+
+def test_the_commands_that_are_shown_are_those_that_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, shown, _ = run(capsys, "demo", tmp_path / "demo")
+    commands = [line.split()[2:] for line in shown.splitlines() if line.startswith("$ tts-prep ")]
+    assert (status, [command[0] for command in commands]) == (0, ["ljspeech", "info"])
+    made = content(tmp_path / "demo/store")
+    # It has the number of the folder in its file system.
+    made.pop("sources.json")
+    shutil.rmtree(tmp_path / "demo/store")
+    for command in commands:
+        status, said, _ = run(capsys, *command)
+        assert status == 0
+    assert {**content(tmp_path / "demo/store"), **made} == content(tmp_path / "demo/store")
+    assert said in shown
 
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -146,6 +146,19 @@ def test_an_archive_that_is_none_is_named(tmp_path: Path, content: bytes | None,
         read_ark(path, 4)
 
 
+def test_a_compressed_archive_is_read_after_it_is_written_without_compression(tmp_path: Path) -> None:
+    path = tmp_path / "a.ark"
+    # Kaldi's kTwoByteAuto: the least value, the range, rows and columns, then 65535ths of the range.
+    codes = np.array([[0, 65535], [13107, 26214]], "<u2")
+    path.write_bytes(b"k \0BCM2 " + struct.pack("<ffii", -1, 5, 2, 2) + codes.tobytes())
+    with pytest.raises(ConfigurationError, match="write them with 'copy-feats --compress=false'"):
+        read_ark(path, 2)
+    # What copy-feats writes of it then: its FM, with the sizes as integers of 4 bytes.
+    values = (-1 + 5 * codes.astype(np.float64) / 65535).astype("<f4")
+    path.write_bytes(b"k \0BFM \4" + struct.pack("<i", 2) + b"\4" + struct.pack("<i", 2) + values.tobytes())
+    np.testing.assert_allclose(read_ark(path, 2), [[-1, 4], [0, 1]], atol=1e-6)
+
+
 def test_a_matrix_of_doubles_is_read(tmp_path: Path) -> None:
     values = np.arange(6.0).reshape(2, 3)
     header = b"k \0BDM \4" + struct.pack("<i", 2) + b"\4" + struct.pack("<i", 3)

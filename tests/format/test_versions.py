@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -15,7 +16,7 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import check_shard
 from tts_prep.format.hdf5.datasets import Locations
-from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.records.manifest import read_manifest, write_manifest
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 
@@ -29,6 +30,18 @@ def test_a_store_of_a_version_that_is_not_read_is_refused_with_what_to_do(versio
     for use in (UtteranceDataset, read_manifest, lambda path: list(verify_store(path))):
         with pytest.raises(StoreError, match=rf"manifest\.json: format version {version}; {READ}"):
             use(store)
+
+
+def test_a_store_of_fewer_shards_has_a_manifest_that_is_not_too_long(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_rows([7]), n_shards=1)
+    manifest = read_manifest(store)
+    # Long checksums, as a hundred thousand shards take seconds.
+    shard = replace(manifest.shards[0], sha256="0" * (1 << 20))
+    with pytest.raises(StoreError, match=r"more than the maximum of 33,554,432; .* with more utterances per shard"):
+        write_manifest(store, replace(manifest, shards=(shard,) * 32))
+    assert read_manifest(store) == manifest
+    write_manifest(store, replace(manifest, shards=(shard,) * 16))
+    assert (store / "manifest.json").stat().st_size < 1 << 25
 
 
 def test_a_shard_of_an_older_version_is_not_taken_for_one_of_this(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def _phones(dataset: UtteranceDataset) -> dict[int, str]:
         if not phone or _NOT_IN_BRACES.search(phone):
             raise ConfigurationError(
                 f"{dataset.path}: FastSpeech2's lists hold phones separated by spaces, and the symbol {phone!r} cannot "
-                "be one; make the store with --symbols fastspeech2 and phones of an alignment, or --frontend arpabet"
+                "be one; make the store with --symbols fastspeech2 and --frontend arpabet, or phones of an alignment"
             )
     return phones
 

@@ -115,8 +115,8 @@ def frontend_of(store: str | os.PathLike[str], *, versions: Literal["same", "any
     if dict(manifest.vocabulary) != dict(reader.frontend.vocab.as_dict()):
         raise ConfigurationError(
             f"{where}: its table has {len(manifest.vocabulary.get('symbols', ()))} symbols, which are not the "
-            f"{len(reader.frontend.vocab)} that this version has for its settings; install tts-prep "
-            f"{manifest.software.get(_RULES)}"
+            f"{len(reader.frontend.vocab)} that this version has for its settings; make the store "
+            f"again, or install tts-prep {manifest.software.get(_RULES)}, which has made it"
         )
     return StoreFrontend(reader)
 
