@@ -36,6 +36,7 @@ DOORS: Final[Mapping[str, str]] = {
     "tables": "a function that yields the rows of a table in a file",
     "backends": "a function that runs jobs elsewhere than in processes on this machine",
     "schemes": "a class of stores behind URLs",
+    "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
     "words": "pronunciations of a user: 'read' reads their file, 'place' puts them into texts",
     "views": "a function that shows an utterance",
 }

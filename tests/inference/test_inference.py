@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -156,6 +157,20 @@ def test_a_store_whose_phonemes_come_from_elsewhere_is_refused(tmp_path: Path, s
         frontend_of(aligned)
     with pytest.raises(ConfigurationError, match="its recordings were cut by their alignments"):
         mel_of(aligned)
+
+
+def test_heteronyms_are_read_as_the_store_has_them(tmp_path: Path) -> None:
+    text = "Please close the door."
+    found = {}
+    for name, settings in {"default": {}, "off": {"heteronyms": False}, "piper": {"symbols": "piper"}}.items():
+        (tmp_path / name).mkdir()
+        store = make_store(tmp_path / name, (text,), settings)
+        manifest = json.loads((store / "manifest.json").read_text("utf-8"))
+        # Without the setting, as in stores that were made before there was one.
+        found[name] = manifest["configuration"]["text"].get("heteronyms"), UtteranceDataset(store)[0].phoneme_text
+        np.testing.assert_array_equal(frontend_of(store)(text), UtteranceDataset(store)[0].phonemes)
+    espeak = "plˈiːz klˈoʊs ðə dˈɔːɹ."
+    assert found == {"default": (True, "plˈiːz klˈoʊz ðə dˈɔːɹ."), "off": (None, espeak), "piper": (None, espeak)}
 
 
 def test_what_is_no_manifest_is_refused(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ words: "the record" is a noun, "to record" a verb. Then the word after decides, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
+
+from tts_prep.preprocess.text.tables import word_table
 
 VERSION: Final = "1"
 """The version of the rules, which stores record. Increase it with every change."""
@@ -142,6 +144,42 @@ def choose_pronunciations(tokens: Sequence[str]) -> dict[int, str]:
         end = next((j for j in range(i, last) if tokens[j] in _SENTENCE_ENDS), last)
         chosen[i] = _pronounce(tokens[start:end], i - start)
     return chosen
+
+
+_TOKEN: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s\"'()]")
+
+# What espeak-ng reads with a pronunciation at the end, if not "the" and a noun, "to" and a verb, "he" and a verb with
+# "s"; behind it what is replaced there: espeak-ng has no noun "advocate", for example.
+_FIRST: Final = word_table(
+    """
+    advocate=the+advocate/ˌeɪt/ət animate=the+animate/ˌeɪt/ət articulate=the+articulate/ˌeɪt/ət combine=kombine
+    associate=the+associate/ˌeɪt/ət delegate=the+delegate/ˌeɪt/ət duplicate=the+duplicate/ˌeɪt/ət lead=led read=red
+    reject=reeject sow=sau
+    """
+)
+_SECOND: Final = word_table(
+    """
+    bass=bas decrease=decreese discount=discownt excuse=excuze insult=insullt intimate=intimait lives=livs
+    minute=mynute/mˈaɪn/maɪnˈ subject=the+subject/sˈʌbdʒ/səbdʒˈ subjects=the+subjects/sˈʌbdʒ/səbdʒˈ wound=wownd
+    """
+)
+
+
+def spellings(text: str) -> Iterator[tuple[int, int, tuple[str, str], int]]:
+    """Yield start and stop of each of these words in a text, texts that end with its pronunciations, and which holds.
+
+    Behind a text may be ``/OLD/NEW``, a part of its phonemes that is replaced. The texts are for espeak-ng, whose
+    phonemes depend on the language, such as British English.
+    """
+    text = text.lower().replace("’", "'")
+    if HETERONYMS.keys().isdisjoint(re.findall(r"\w+", text)):
+        return
+    tokens = [*_TOKEN.finditer(text)]
+    for i, phones in choose_pronunciations([token[0] for token in tokens]).items():
+        word = tokens[i][0]
+        verb = f"he {word}" if word.endswith("s") and not word.endswith("ss") else f"to {word}"
+        both = _FIRST.get(word, f"the {word}"), _SECOND.get(word, verb)
+        yield *tokens[i].span(), both, HETERONYMS[word].index(phones)
 
 
 def _pronounce(tokens: Sequence[str], i: int) -> str:

@@ -8,6 +8,7 @@ ROOM: Final = Room(
     "Normalization of English texts, and ARPAbet by the CMU dictionary.",
     {
         "languages": (Row("en", "tts_prep.english.normalization:normalize_english"),),
+        "heteronyms": (Row("en", "tts_prep.english.heteronyms:spellings"),),
         "frontends": (
             Row(
                 "arpabet",

@@ -1,15 +1,19 @@
-"""A pronunciation dictionary: its file, and its words in a text and in what the frontend makes of it."""
+"""A pronunciation dictionary, its words in a text, and their phones in what the frontend makes of it.
+
+So are words with two pronunciations placed, of which the words around choose.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.configuration.records import Pronunciation
@@ -123,7 +127,7 @@ _STAND_INS: Final = ("bob", "mark", "anna"), ("さくら", "ねこ"), ("学生",
 
 
 class Words:
-    """Reads texts with a frontend, but for the words of a dictionary.
+    """Reads texts with a frontend, but for words whose phones are known.
 
     The frontend reads the whole text, so that the words around keep their context. The phones of a word are then those
     that it has alone, without regard to stress; where they are not found exactly once for each time that the text has
@@ -131,18 +135,21 @@ class Words:
 
     Args:
         frontend: reads everything else.
-        entries: the dictionary.
+        entries: a dictionary.
+        heteronyms: whether words with two pronunciations get the one that the rules of their language choose.
     """
 
     NOT_PLACED: Final = "words_of_the_lexicon_not_found_in_phonemes"
     """The kind of a remark: the frontend's reading of the word stays."""
 
-    def __init__(self, frontend: Frontend, entries: Sequence[Pronunciation]) -> None:
+    def __init__(self, frontend: Frontend, entries: Sequence[Pronunciation], *, heteronyms: bool = False) -> None:
         self._frontend = frontend
         self._spaced = bool(getattr(frontend, "spaced", False))
         self._entries = {(word, language): phones for word, phones, language in entries}
         self._parts = sorted({word for word, *_ in entries if _UNSPACED.search(word)}, key=len, reverse=True)
         self._alone = lru_cache(maxsize=4096)(self._read_alone)
+        self._both = lru_cache(maxsize=4096)(self._read_both)
+        self._heteronyms = heteronyms
 
     def found(self, text: str, language: str) -> list[tuple[int, int, str, str]]:
         """Return start and stop of each word of the dictionary in a text, the word, and its phones."""
@@ -176,13 +183,19 @@ class Words:
             TextError: as the frontend.
         """
         phonemes = self._frontend.phoneticize(text, language)
-        if not (found := self.found(text, language)):
+        known = self.found(text, language) if self._entries else []
+        alone = [frozenset((self._alone(text[start:stop], language),)) for start, stop, *_ in known]
+        found = [*known]
+        for start, stop, phones, readings in self._chosen(text, language):
+            if all(stop <= a or b <= start for a, b, *_ in known):
+                found.append((start, stop, text[start:stop], phones))
+                alone.append(readings)
+        if not found:
             return phonemes, ()
         symbols = self._symbols(phonemes)
         spans: dict[int, tuple[int, int]] = {}
-        alone = [self._alone(text[start:stop], language) for start, stop, *_ in found]
         for plain in set(alone):
-            places = [*_places(symbols, plain, is_word=not _UNSPACED.search(text))] if plain else []
+            places = _places(symbols, plain, is_word=not _UNSPACED.search(text))
             if len(places) == alone.count(plain):
                 spans |= zip((i for i, other in enumerate(alone) if other == plain), places, strict=True)
         for i, (start, stop, *_) in enumerate(found):
@@ -193,8 +206,32 @@ class Words:
         spans = {i: (a, b) for i, a, b in whole if not any(i != j and a < d and c < b for j, c, d in whole)}
         for i, (first, last) in sorted(spans.items(), key=lambda item: item[1], reverse=True):
             symbols[first:last] = self._symbols(found[i][3])
-        remarks = tuple((self.NOT_PLACED, word) for i, (*_, word, _) in enumerate(found) if i not in spans)
-        return (" " if self._spaced else "").join(symbols), remarks
+        remarks = tuple((self.NOT_PLACED, word) for i, (*_, word, _) in enumerate(known) if i not in spans)
+        return self._joined(symbols), remarks
+
+    def _joined(self, symbols: Iterable[str]) -> str:
+        return (" " if self._spaced else "").join(symbols)
+
+    def _chosen(self, text: str, language: str) -> Iterator[tuple[int, int, str, frozenset[tuple[str, ...]]]]:
+        """Yield start and stop of words with two pronunciations, the phones of one, and all that they can have."""
+        if self._heteronyms and (row := doors.row("heteronyms", subtags(language)[0])):
+            for start, stop, spelled, chosen in doors.load("heteronyms", row)(text):
+                both, readings = self._both(spelled, language)
+                if both[0] != both[1]:
+                    yield start, stop, both[chosen], readings | {self._alone(text[start:stop], language)}
+
+    def _read_both(self, spelled: tuple[str, str], language: str) -> tuple[tuple[str, str], frozenset[tuple[str, ...]]]:
+        """Return the phones at the ends of two texts, and those without stress; two equal ones if one has none."""
+        both = []
+        for text, _, change in (one.partition("/") for one in spelled):
+            try:
+                phones = self._frontend.phoneticize(text, language).rpartition("▁ " if self._spaced else " ")[2]
+            except TextError:
+                return ("", ""), frozenset()
+            old, _, new = (self._joined(part) for part in change.partition("/"))
+            both.append(phones.replace(old, new) if old else phones)
+        readings = (tuple(symbol for _, symbol in _plain(self._symbols(phones))) for phones in both)
+        return (both[0], both[1]), frozenset(readings)
 
     def _symbols(self, phonemes: str) -> list[str]:
         return phonemes.split(" ") if self._spaced else list(phonemes)
@@ -210,7 +247,7 @@ class Words:
         return tuple(plain[kept[0] : kept[-1] + 1]) if kept else ()
 
     def _place(
-        self, symbols: Sequence[str], text: str, start: int, stop: int, language: str, alone: tuple[str, ...]
+        self, symbols: Sequence[str], text: str, start: int, stop: int, language: str, alone: frozenset[tuple[str, ...]]
     ) -> tuple[int, int] | None:
         """Return where the phones of a word are, by reading the text with others in its place; None if unsure."""
         for words in _STAND_INS:
@@ -224,29 +261,36 @@ class Words:
             if len(ends) == len(words):
                 first, last = min(end[0] for end in ends), len(symbols) - min(end[1] for end in ends)
                 middle = tuple(symbol for _, symbol in _plain(symbols[first:last]))
-                if middle and middle == alone:
+                if middle and middle in alone:
                     return first, last
         return None
 
 
 def _plain(symbols: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the symbols without stress, with their indices."""
-    return ((i, _STRESS_DIGIT.sub("", symbol)) for i, symbol in enumerate(symbols) if symbol not in _STRESS)
+    return (
+        (i, _STRESS_DIGIT.sub("", symbol) if len(symbol) > 1 else symbol)
+        for i, symbol in enumerate(symbols)
+        if symbol not in _STRESS
+    )
 
 
 def _is_sound(symbol: str) -> bool:
     return symbol != "▁" and any(sign.isalnum() or unicodedata.combining(sign) for sign in symbol)
 
 
-def _places(symbols: Sequence[str], wanted: tuple[str, ...], *, is_word: bool) -> Iterator[tuple[int, int]]:
-    """Yield where phones are in others, with the stress before them; as a word if marks or spaces are around."""
-    plain = [*_plain(symbols)]
-    for i in range(len(plain) - len(wanted) + 1):
-        j = i + len(wanted)
-        if tuple(symbol for _, symbol in plain[i:j]) == wanted:
-            beside = [plain[k][1] for k in (i - 1, j) if 0 <= k < len(plain)]
-            if not (is_word and any(map(_is_sound, beside))):
-                yield plain[i - 1][0] + 1 if i else 0, plain[j - 1][0] + 1
+def _places(symbols: Sequence[str], any_of: Iterable[tuple[str, ...]], *, is_word: bool) -> list[tuple[int, int]]:
+    """Return where phones are in others, with the stress before them; as a word if marks or spaces are around."""
+    plain, found = [*_plain(symbols)], []
+    sounds = tuple(symbol for _, symbol in plain)
+    for wanted in filter(None, any_of):
+        for i in range(len(plain) - len(wanted) + 1):
+            j = i + len(wanted)
+            if sounds[i] == wanted[0] and sounds[i:j] == wanted:
+                beside = [sounds[k] for k in (i - 1, j) if 0 <= k < len(plain)]
+                if not (is_word and any(map(_is_sound, beside))):
+                    found.append((plain[i - 1][0] + 1 if i else 0, plain[j - 1][0] + 1))
+    return sorted(found)
 
 
 def _shared(a: Sequence[str], b: Sequence[str]) -> int:

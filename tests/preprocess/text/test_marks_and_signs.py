@@ -145,7 +145,7 @@ def test_separate_punctuation_is_that_of_styletts2s_lists() -> None:
     separate = get_frontend("espeak", punctuation="separate")
     # Rows of its Data/train_list.txt have "jˈuː.ˈɛs ." and "θˈɜːɾi wˈʌn".
     assert separate.phoneticize("the U.S. Army, thirty-one.") == "ðə jˈuː.ˈɛs . ˈɑːɹmi , θˈɜːɾi wˌʌn ."
-    assert get_preset("styletts2").text == {"punctuation": "separate"}
+    assert get_preset("styletts2").text == {"punctuation": "separate", "heteronyms": False}
 
 
 @pytest.mark.whole

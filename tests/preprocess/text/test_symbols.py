@@ -104,7 +104,8 @@ def test_a_store_has_the_table_of_its_voice(tmp_path: Path) -> None:
         path.write_text(json.dumps(voice), encoding="utf-8")
         config = configure("ljspeech", settings={"text": {"symbols": str(path)}})
         again = Configuration.from_dict(tmp_path, json.loads(canonical_json(config.as_dict())))
-        assert again.text == TextConfig(**{**vars(config.text), "frontend": config.text.frontend_name})
+        found = {"frontend": config.text.frontend_name, "heteronyms": config.text.reads_heteronyms}
+        assert again.text == TextConfig(**{**vars(config.text), **found})
 
 
 def test_a_table_can_have_its_ids_beside_the_symbols(tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ _ALL = (
         "styletts2",
         _STYLETTS2,
         "StyleTTS2: meldataset.py, whose filter bank is built for 16,000 Hz by the default of the transform it uses",
-        text={"punctuation": "separate"},
+        # The published lists are espeak-ng's own reading.
+        text={"punctuation": "separate", "heteronyms": False},
     ),
     Preset(
         "styletts2-true-24k",

@@ -174,6 +174,14 @@ _TEXT = (
         group=TEXTS,
         other_names=("dictionary", "pronunciations", "custom-words"),
     ),
+    Option(
+        "heteronyms",
+        "Read words with two pronunciations, such as English 'close', by the words around them, with espeak.  "
+        "[default: as the system of the table, voice or preset does; else yes]",
+        bool,
+        group=TEXTS,
+        other_names=("homographs",),
+    ),
     Option("ood_texts", "Out-of-domain texts to phonemize, one per line.", Path, metavar="FILE", group=TEXTS),
 )
 _STORE = (

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
@@ -16,8 +17,9 @@ from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
-from tts_prep.preprocess.text.frontends.registry import default_frontend, get_frontend
-from tts_prep.preprocess.text.symbols import VoiceTable
+from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend, get_frontend
+from tts_prep.preprocess.text.language_codes import subtags
+from tts_prep.preprocess.text.symbols import TABLES, VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 Pronunciation: TypeAlias = tuple[str, str, str | None]
@@ -41,6 +43,8 @@ class TextConfig:
         blanks: insert blanks into the ids: ``between`` symbols, ``around`` (also at both ends), after the ``groups`` of
             a voice, or ``none``.
         lexicon: a user's pronunciations of words.
+        heteronyms: read words with two pronunciations, such as English "close", by the words around them; None does so
+            with espeak-ng, unless the named table or the voice is of a system that does not.
     """
 
     frontend: str | None = None
@@ -52,6 +56,7 @@ class TextConfig:
     ends: bool | None = None
     blanks: str = "none"
     lexicon: tuple[Pronunciation, ...] = ()
+    heteronyms: bool | None = None
 
     def __post_init__(self) -> None:
         check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
@@ -67,6 +72,17 @@ class TextConfig:
     def has_phonemes(self) -> bool:
         """Whether texts become phonemes at all, so that recordings need texts."""
         return self.frontend_name != NO_PHONEMES
+
+    @property
+    def reads_heteronyms(self) -> bool:
+        """Whether rules choose between two pronunciations of a word; the frontend ``arpabet`` does that itself."""
+        code = subtags(self.language)[0]
+        names = [name.strip().rpartition("=") for name in self.frontend_name.split(",")]
+        used = {name for language, _, name in names if not language or subtags(language)[0] == code}
+        if self.heteronyms is False or used != {ANY_LANGUAGE} or doors.row("heteronyms", code) is None:
+            return False
+        system = TABLES.get(self.symbols) if isinstance(self.symbols, str) else self.symbols
+        return bool(self.heteronyms) or getattr(system, "heteronyms", True)
 
 
 def make_frontend(config: TextConfig) -> Frontend:
@@ -226,7 +242,7 @@ class Configuration:
                 limit=corpus.pop("limit"),
                 mel=MelConfig(**audio),
                 reading=ReadingConfig(**reading),
-                text=TextConfig(**text, symbols=_symbols_of(symbols)),
+                text=TextConfig(**{"heteronyms": False, **text}, symbols=_symbols_of(symbols)),
                 store=StoreConfig(**value["store"]),
                 options=corpus,
                 ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,
@@ -240,8 +256,10 @@ class Configuration:
 
 
 def _text_json(text: TextConfig) -> dict[str, Any]:
-    settings = asdict(text)
+    settings = asdict(text) | {"heteronyms": text.reads_heteronyms}
     lexicon = [list(entry) for entry in settings.pop("lexicon")]
+    # Stores that were made before have neither.
+    settings |= {"heteronyms": True} if settings.pop("heteronyms") else {}
     return settings | ({"lexicon": lexicon} if lexicon else {})
 
 

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -118,8 +118,9 @@ class TextReader:
     def __init__(self, config: TextConfig) -> None:
         self.config = config
         self.frontend = make_frontend(config)
-        # Without a dictionary, texts go to the frontend directly.
-        self.words = doors.rows("words")["place"].load()(self.frontend, config.lexicon) if config.lexicon else None
+        # Without words whose phones are known, texts go to the frontend directly.
+        row = doors.row("words", "place") if config.lexicon or config.reads_heteronyms else None
+        self.words: Any = row.load()(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms) if row else None
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
@@ -134,7 +135,7 @@ class TextReader:
             return spoken, phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
         code = language or self.config.language
         phonemes, remarks = self.words.phoneticize(spoken, code)
-        known = {word for *_, word, _ in self.words.found(spoken, code)}
+        known = {word for *_, word, _ in self.words.found(spoken, code)} if self.config.lexicon else ()
         others = self.frontend.remarks(spoken, phonemes, language)
         return spoken, phonemes, (*remarks, *(o for o in others if o[0] != GUESSED_WORDS or o[1] not in known))
 

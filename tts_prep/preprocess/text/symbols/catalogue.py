@@ -31,6 +31,7 @@ class SymbolTable:
         blanks: the system's placement of blanks, or None.
         characters: texts are split into single characters, although the table has longer symbols.
         decomposed: the system decomposes texts (NFD) before lookup.
+        heteronyms: the system reads words with two pronunciations by the words around them.
     """
 
     name: str
@@ -46,6 +47,7 @@ class SymbolTable:
     blanks: Blanks | None = None
     characters: bool = False
     decomposed: bool = False
+    heteronyms: bool = False
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -73,6 +75,7 @@ _TABLES: Final = (
         "conformance/espeak_symbols.py, from the phoneme tables of espeak-ng 1.52.0",
         "Apache-2.0",
         pad="$",
+        heteronyms=True,
     ),
     SymbolTable(
         "vits",
@@ -107,6 +110,7 @@ _TABLES: Final = (
         start="$",
         end="$",
         ends=True,
+        heteronyms=True,
     ),
     SymbolTable(
         "coqui",

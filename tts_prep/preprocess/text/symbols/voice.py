@@ -58,6 +58,11 @@ class VoiceTable:
 
     unk = None
 
+    @property
+    def heteronyms(self) -> bool:
+        """Whether the system chooses between two pronunciations: Kokoro does, Piper, which has blanks, does not."""
+        return self.blank is None
+
     def as_dict(self) -> dict[str, Any]:
         """Return the table as in the configuration of a store."""
         return {
