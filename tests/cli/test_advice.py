@@ -1470,6 +1470,7 @@ def test_a_store_behind_a_url_is_fetched_or_has_a_cache(world: World) -> None:
 
 @types("for {second.path}, with another --fmax alone")
 def test_the_store_of_the_loss_is_made_by_the_same_command_with_another_fmax(world: World) -> None:
+    pytest.importorskip("torch", reason="torch is optional")
     command = ("ljspeech", world.corpus, world.root / "NEW", *FAST, "--preset", "hifigan", "--waveform", "int16")
     world.make(*map(str, command[5:]))
     files = [f"{world.store}/S-0001.wav"]
@@ -1488,6 +1489,7 @@ def test_the_store_of_the_loss_is_made_by_the_same_command_with_another_fmax(wor
 
 @types("its ids have blanks after groups of pinyin; build the store with --blanks none")
 def test_a_store_of_pinyin_without_blanks_is_read_by_vits(world: World) -> None:
+    pytest.importorskip("torch", reason="torch is optional")
     symbols = {"_": [0], "^": [1], "$": [2], "h": [3], "ang": [4], "2": [5]}
     world.text("FILE.json", json.dumps({"phoneme_type": "pinyin", "phoneme_id_map": symbols}))
     world.recordings("a.wav")
