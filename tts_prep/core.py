@@ -10,7 +10,7 @@ _COMMANDS: Final = "tts_prep.cli.commands"
 _FRONTENDS: Final = "tts_prep.preprocess.text.frontends"
 _FEATURES: Final = "tts_prep.preprocess.features"
 
-MAKE: Final = "Make a store"
+MAKE: Final = "Make, complete or extend a store"
 INSPECT: Final = "Inspect a store"
 VERIFY: Final = "Verify and repair a store"
 EXPORT: Final = "Export a store"
@@ -27,6 +27,7 @@ ROOM: Final = Room(
             Row("info", f"{_COMMANDS}.info:info", group=INSPECT),
             Row("verify", f"{_COMMANDS}.verify:verify", group=VERIFY),
             Row("reindex", f"{_COMMANDS}.maintenance:reindex", group=VERIFY),
+            Row("corpora", f"{_COMMANDS}.lists:corpora", group=LISTS),
             Row("presets", f"{_COMMANDS}.lists:presets", group=LISTS),
             Row("features", f"{_COMMANDS}.lists:features", group=LISTS),
             Row("frontends", f"{_COMMANDS}.lists:frontends", group=LISTS),

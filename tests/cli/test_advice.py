@@ -613,6 +613,14 @@ ROWS = [
         instead=LJSPEECH,
     ),
     Advice("'{path} --help'", "info", "tts-prep info --help", "run", instead="info --help"),
+    Advice(
+        "further options: {ctx.command_path}",
+        "ljspeech --help",
+        "tts-prep ljspeech --help all",
+        "run",
+        status=0,
+        instead="ljspeech --help all",
+    ),
     # Options of corpora, and ids.
     Advice(
         "out, or write other punctuation",

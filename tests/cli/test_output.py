@@ -109,7 +109,7 @@ def test_what_a_full_disk_has_no_space_for_is_named(
         assert [path.name for path in disk.iterdir()] == ["filler"]
 
 
-LISTS = ("presets", "frontends", "features", "languages", "symbols", "phonemize", "recipes")
+LISTS = ("corpora", "presets", "frontends", "features", "languages", "symbols", "phonemize", "recipes")
 """Commands that only print what was asked for, which have no --quiet."""
 
 
@@ -188,14 +188,31 @@ def test_an_error_that_is_piped_has_no_colors(capsys: pytest.CaptureFixture[str]
 def test_help_has_every_command_and_every_option_once(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "--help")
     names = re.findall(r"^  ([a-z][a-z0-9-]+)  ", out, re.MULTILINE)
-    assert sorted(names) == sorted(cli.list_commands(click.Context(cli)))
-    _, out, _ = run(capsys, "ljspeech", "--help")
+    readers = re.findall(r"[a-z0-9-]+", out.partition("as arguments:")[2].partition(":")[0].rpartition("\n\n")[0])
+    assert sorted(names + readers) == sorted(cli.list_commands(click.Context(cli)))
+    _, out, _ = run(capsys, "corpora")
+    assert re.findall(r"^  ([a-z][a-z0-9-]+)  ", out, re.MULTILINE) == readers
+    _, out, _ = run(capsys, "ljspeech", "--help", "all")
     titles = re.findall(r"^(\w.*):$", out, re.MULTILINE)
     assert titles == ["The corpus", "Mels", "Cleaning", "Texts", "Features", "The store", "The run"]
     command = cli.commands["ljspeech"]
     own = [option for option in command.params if isinstance(option, click.Option)]
     described = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", out, re.MULTILINE)
     assert sorted(described) == sorted([*(max(option.opts, key=len) for option in own), "--help"])
+    assert "further options" not in out
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ("a", "b", "--help"), ("--help", "a", "b")])
+def test_help_has_a_dozen_options_first_and_says_how_to_see_the_others(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    status, out, err = run(capsys, "ljspeech", *arguments)
+    described = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", out, re.MULTILINE)
+    assert (status, err) == (0, "")
+    assert len(described) == 12 + len(("--quiet", "--verbose", "--debug", "--help"))
+    left_out = len(cli.commands["ljspeech"].params) - 2 - len(described) + 1  # two arguments; --help is no parameter
+    assert out.endswith(f"\n{left_out} further options: tts-prep ljspeech --help all\n")
 
 
 @pytest.mark.whole

@@ -118,13 +118,13 @@ def test_its_command_line_works_in_an_interpreter_of_its_own(package: Path) -> N
     environment = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{EXAMPLE}", "COLUMNS": "100"}
     code = "import sys; sys.argv[0] = 'tts-prep'; from tts_prep.cli.main import main; main()"
 
-    def help_of(*arguments: str) -> str:
-        command = [sys.executable, "-c", code, *arguments, "--help"]
+    def printed(*arguments: str) -> str:
+        command = [sys.executable, "-c", code, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 
-    # The width of the column depends on the longest name.
-    assert re.search(r"^  finnish +Make STORE of the Finnish corpus at CORPUS\.$", help_of(), re.MULTILINE)
-    text = help_of("finnish")
+    assert re.search(r"^  ljspeech, [a-z0-9,\s]+, manifest,\s+finnish$", printed("--help"), re.MULTILINE)
+    assert "  finnish      Make STORE of the Finnish corpus at CORPUS.\n" in printed("corpora")
+    text = printed("finnish", "--help", "all")
     assert text.startswith("Usage: tts-prep finnish [OPTIONS] CORPUS STORE\n")
     group = text.partition("The corpus:\n")[2].partition("\n\n")[0]
     for option in ("--root DIR", "--room NAME", "--min-rating N", "--split NAME=FILE"):
@@ -136,7 +136,8 @@ def test_a_package_that_cannot_be_loaded_costs_its_own_command_only(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(monkeypatch, tmp_path / "site", "broken", {"tts_prep.corpora": {"mine": "no_such_module:read"}})
-    status, out, _ = run(capsys, "--help")
+    assert ", manifest, mine\n" in run(capsys, "--help")[1]
+    status, out, _ = run(capsys, "corpora")
     assert status == 0
     assert re.search(r"^  mine +This command does not work: corpus: the reader 'mine' of", out, re.MULTILINE)
     status, _, err = run(capsys, "mine", tmp_path, tmp_path / "store", "--preset", "hifigan")

@@ -120,9 +120,13 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups: dict[str, list[str]] = {MAKE: list(CORPORA), INSPECT: [], VERIFY: [], EXPORT: [], LISTS: []}
+        corpora = [*CORPORA, *doors.others("corpora")]
+        with formatter.section("Make a store of recordings, with CORPUS and STORE as arguments"):
+            formatter.write_text(", ".join(corpora))
+        groups: dict[str, list[str]] = {title: [] for title in (MAKE, INSPECT, VERIFY, EXPORT, LISTS)}
         for row in doors.rows("commands").values():
             groups[row.group].append(row.name)
+        groups[MAKE] += doors.others("commands")
         write_command_groups(ctx, formatter, self, {title: names for title, names in groups.items() if names})
 
     def resolve_command(

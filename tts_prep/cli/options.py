@@ -149,7 +149,7 @@ def integer_option(
     return click.option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
 
 
-def click_option(option: Option) -> click.Option:
+def click_option(option: Option) -> GroupedOption:
     """Return the option of the command line for a record."""
     return GroupedOption(_flags(option), **_settings(option))
 
@@ -327,14 +327,36 @@ def provenance_options(function: F) -> F:
     return function
 
 
-def corpus_options() -> list[click.Option]:
+_FIRST: Final = frozenset(
+    [
+        "splits",
+        "preset",
+        "sample_rate",
+        "trim_db",
+        "frontend",
+        "language",
+        "symbols",
+        "features",
+        "alignments",
+        "waveform_dtype",
+        "update",
+        "jobs",
+    ]
+)
+"""The options of all corpora that are shown first; ``--help all`` shows the others."""
+
+
+def corpus_options() -> list[GroupedOption]:
     """Return the options of all commands that make a store."""
     settings = (option for options in SETTINGS.values() for option in options)
     options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_PROVENANCE, *_REPLACEMENT, *_PROCESSES)
     names = {option.name for option in options}
     brought = [option for addition in additions() if not addition.add for option in addition.options]
     of_features = [replace(option, group=FEATURE_OPTIONS[0].group) for option in brought if option.name not in names]
-    return [click_option(option) for option in (*options, *of_features)]
+    made = [click_option(option) for option in (*options, *of_features)]
+    for option in made:
+        option.is_further = option.name not in _FIRST
+    return made
 
 
 _OPTION: Final = "option"

@@ -1,4 +1,4 @@
-"""The commands that list values of options: presets, features, frontends, languages and symbols."""
+"""The commands that list values of options: corpora, presets, features, frontends, languages and symbols."""
 
 from __future__ import annotations
 
@@ -159,6 +159,26 @@ def features(names: tuple[str, ...]) -> None:
         for name, default, text in kind.explained():
             shown = f"{text} [{default}]" if default else text
             click.echo(one_line(f"  {name:<11} {shown}"))
+
+
+@click.command()
+@click.pass_context
+def corpora(ctx: click.Context) -> None:
+    r"""List the commands that make a store of recordings, and which corpora or layouts they read.
+
+    \b
+    Example:
+      tts-prep corpora
+    """
+    from tts_prep import doors
+    from tts_prep.cli.grouped_help import write_command_groups
+    from tts_prep.preprocess.corpora.registry import CORPORA
+
+    assert ctx.parent is not None
+    assert isinstance(ctx.parent.command, click.Group)
+    formatter = ctx.make_formatter()
+    write_command_groups(ctx.parent, formatter, ctx.parent.command, {"Corpora": [*CORPORA, *doors.others("corpora")]})
+    click.echo(formatter.getvalue().strip())
 
 
 @click.command()
