@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from tts_prep.errors import TtsPrepError
-from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
+from tts_prep.vocoders.systems import read_vocoder_config
 
 SOURCES = {
     "jik876/hifi-gan": ("4769534", {"HiFi-GAN"}),

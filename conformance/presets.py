@@ -43,7 +43,7 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
+from tts_prep.vocoders.systems import read_vocoder_config
 
 Mel = Callable[[np.ndarray], Any]
 

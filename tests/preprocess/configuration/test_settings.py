@@ -12,19 +12,7 @@ from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS, Preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import settings
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.settings import configure, read_vocoder_config
-
-# The keys that matter of the config.json beside public checkpoints, and some that do not.
-HIFIGAN_V1 = {
-    "resblock": "1", "num_gpus": 0, "batch_size": 16, "segment_size": 8192, "num_mels": 80, "num_freq": 1025,
-    "n_fft": 1024, "hop_size": 256, "win_size": 1024, "sampling_rate": 22050, "fmin": 0, "fmax": 8000,
-    "fmax_for_loss": None, "upsample_rates": [8, 8, 2, 2], "resblock_kernel_sizes": [3, 7, 11],
-}  # fmt: skip
-BIGVGAN_44K = {
-    "num_mels": 128, "n_fft": 2048, "hop_size": 512, "win_size": 2048, "sampling_rate": 44100, "fmin": 0, "fmax": None,
-    "fmax_for_loss": None, "normalize_volume": True, "upsample_rates": [8, 4, 2, 2, 2, 2],
-    "resblock_kernel_sizes": [3, 7, 11], "activation": "snakebeta",
-}  # fmt: skip
+from tts_prep.preprocess.configuration.settings import configure
 
 
 def write(path: Path, text: str) -> Path:
@@ -56,8 +44,6 @@ def test_the_preset_is_recorded_whether_an_option_or_a_file_names_it(tmp_path: P
     file = write(tmp_path / "a.toml", 'preset = "vocos"\n')
     for config in (configure("ljspeech", file=file), configure("ljspeech", preset="vocos")):
         assert config.as_dict()["preset"] == "vocos"
-    vocoder = write(tmp_path / "config.json", json.dumps(HIFIGAN_V1))
-    assert configure("ljspeech", vocoder=vocoder, file=file).as_dict()["preset"] == "hifigan"
 
 
 def test_a_file_of_one_preset_under_the_option_of_another_is_refused(tmp_path: Path) -> None:
@@ -133,13 +119,6 @@ def test_a_setting_can_be_unset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "preset"), [(HIFIGAN_V1, "hifigan"), (BIGVGAN_44K, "bigvgan-44k-128")], ids=["HiFi-GAN", "BigVGAN"]
-)
-def test_a_vocoders_configuration_gives_its_preset(tmp_path: Path, values: dict[str, object], preset: str) -> None:
-    assert read_vocoder_config(write(tmp_path / "config.json", json.dumps(values))).mel == PRESETS[preset]
-
-
-@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[audio\n", "not TOML"),
@@ -166,25 +145,8 @@ def test_a_wrong_file_is_refused_by_name_and_place(tmp_path: Path, text: str, me
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "not JSON"),
-        ("[]", "not recognized as the configuration file"),
-        (json.dumps({k: v for k, v in HIFIGAN_V1.items() if k != "hop_size"}), "it has no mel, none of hop_size"),
-        (json.dumps({**HIFIGAN_V1, "n_fft": "1024"}), "expected a number for 'n_fft', found '1024'"),
-    ],
-)
-def test_what_is_no_vocoders_configuration_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ConfigurationError) as error:
-        read_vocoder_config(write(tmp_path / "config.json", text))
-    assert message in str(error.value)
-
-
 def test_a_missing_file_and_two_recipes_at_once_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"a\.toml: cannot be read"):
         configure("ljspeech", file=tmp_path / "a.toml")
-    with pytest.raises(ConfigurationError, match=r"config\.json: cannot be read"):
-        configure("ljspeech", vocoder=tmp_path / "config.json")
     with pytest.raises(ConfigurationError, match="give either a preset"):
         configure("ljspeech", preset="hifigan", vocoder=tmp_path / "config.json")

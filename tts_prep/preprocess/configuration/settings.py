@@ -19,7 +19,6 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig, make_frontend
-from tts_prep.preprocess.configuration.vocoder_systems import read_vocoder_config
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.text.symbols import VoiceTable, choose_symbols
 
@@ -112,7 +111,7 @@ def configure(
         limit: the maximum number of rows to read; None reads all.
         preset: the name of a preset; defaults to that in ``file``, or to ``parakeet``. A preset can also have settings
             of ``reading`` and ``text``.
-        vocoder: the configuration file of a vocoder or model, instead of a preset; see `read_vocoder_config`.
+        vocoder: the configuration file of a vocoder or model, instead of a preset.
         file: a TOML file of settings, which override the preset.
         settings: settings by table (``audio``, ``cleaning``, ``text``, ``store``) and name, which override the file.
             ``text.symbols`` is the name of a table, ``"auto"`` or a path; ``text.ood_texts`` is a path. Paths in a file
@@ -144,7 +143,7 @@ def configure(
 
 
 def _with_vocoder(config: Configuration, path: Path) -> Configuration:
-    found = read_vocoder_config(path)
+    found = doors.need("configurations", "vocoder")(path)
     if found.preset:
         return _with_preset(config, found.preset)
     return replace(config, mel=found.mel, reading=found.reading, preset=None)

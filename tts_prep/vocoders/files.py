@@ -1,6 +1,6 @@
 """Configurations of other systems as files: JSON with comments, YAML with references and base files, with limits.
 
-What the files of each system mean is in `tts_prep.preprocess.configuration.vocoder_systems`.
+What the files of each system mean is in `tts_prep.vocoders.systems`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.safe_yaml import safe_load
+from tts_prep.vocoders.safe_yaml import safe_load
 
 _MAX_BYTES: Final = 1 << 17
 """The maximum length of a file, which PyYAML reads in some seconds; those of vocoders have some thousand bytes."""

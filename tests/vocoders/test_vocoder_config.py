@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,19 @@ from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.configuration.vocoder_systems import VocoderSettings, read_vocoder_config
+from tts_prep.vocoders.systems import VocoderSettings, read_vocoder_config
 
+# The keys that matter of the config.json beside public checkpoints, and some that do not.
+HIFIGAN_V1 = {
+    "resblock": "1", "num_gpus": 0, "batch_size": 16, "segment_size": 8192, "num_mels": 80, "num_freq": 1025,
+    "n_fft": 1024, "hop_size": 256, "win_size": 1024, "sampling_rate": 22050, "fmin": 0, "fmax": 8000,
+    "fmax_for_loss": None, "upsample_rates": [8, 8, 2, 2], "resblock_kernel_sizes": [3, 7, 11],
+}  # fmt: skip
+BIGVGAN_44K = {
+    "num_mels": 128, "n_fft": 2048, "hop_size": 512, "win_size": 2048, "sampling_rate": 44100, "fmin": 0, "fmax": None,
+    "fmax_for_loss": None, "normalize_volume": True, "upsample_rates": [8, 4, 2, 2, 2, 2],
+    "resblock_kernel_sizes": [3, 7, 11], "activation": "snakebeta",
+}  # fmt: skip
 VITS = {
     "sampling_rate": 22050,
     "filter_length": 1024,
@@ -359,3 +371,40 @@ def test_two_names_of_a_setting_must_not_contradict_each_other(tmp_path: Path) -
 )
 def test_other_files_are_refused(tmp_path: Path, text: object, name: str, message: str) -> None:
     assert message in refusal(tmp_path, text, name)
+
+
+@pytest.mark.parametrize(
+    ("values", "preset"), [(HIFIGAN_V1, "hifigan"), (BIGVGAN_44K, "bigvgan-44k-128")], ids=["HiFi-GAN", "BigVGAN"]
+)
+def test_a_vocoders_configuration_gives_its_preset(tmp_path: Path, values: dict[str, object], preset: str) -> None:
+    assert settings(tmp_path, values).mel == PRESETS[preset]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not recognized as the configuration file"),
+        (json.dumps({k: v for k, v in HIFIGAN_V1.items() if k != "hop_size"}), "it has no mel, none of hop_size"),
+        (json.dumps({**HIFIGAN_V1, "n_fft": "1024"}), "expected a number for 'n_fft', found '1024'"),
+    ],
+)
+def test_what_is_no_vocoders_configuration_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        settings(tmp_path, text)
+    assert message in str(error.value)
+
+
+def test_a_configuration_must_be_a_regular_file_that_is_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"config\.json: cannot be read"):
+        configure("ljspeech", vocoder=tmp_path / "config.json")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigurationError, match="found a named pipe"):
+        read_vocoder_config(tmp_path / "pipe")
+
+
+def test_a_configuration_is_over_the_preset_of_a_file_of_settings(tmp_path: Path) -> None:
+    file, vocoder = tmp_path / "a.toml", tmp_path / "config.json"
+    file.write_text('preset = "vocos"\n')
+    vocoder.write_text(json.dumps(HIFIGAN_V1))
+    assert configure("ljspeech", vocoder=vocoder, file=file).as_dict()["preset"] == "hifigan"

@@ -15,7 +15,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.configuration.vocoder_config import ConfigTable, read_table, short
+from tts_prep.vocoders.files import ConfigTable, read_table, short
 
 
 @dataclass(frozen=True)

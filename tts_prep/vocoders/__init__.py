@@ -1,0 +1,1 @@
+"""Mel settings from the configuration files of other systems."""
