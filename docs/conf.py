@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.addnodes import index
 from sphinx.application import Sphinx
 
 from tts_prep import __version__
@@ -45,6 +48,24 @@ napoleon_attr_annotations = True
 default_role = "literal"
 
 
+WORDS = re.findall(
+    r"^\| (.+) \| \[.+\]\((.+)\.md(?:#(.+))?\) \|$",
+    Path(__file__).with_name("words.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""Words, the page and the heading where they are."""
+
+
+def add_words(app: Sphinx, page: nodes.document) -> None:
+    """Give a page the words by which the search finds it first."""
+    found = [(word, anchor) for words, name, anchor in WORDS if name == app.env.docname for word in words.split(", ")]
+    page.insert(0, index(entries=[("single", word, anchor, "main", None) for word, anchor in found]))
+
+
 def setup(app: Sphinx) -> None:
-    """Keep the list of source code from a link to the module of `Option.kind`, a type of Python without a page."""
+    """Add the words of `words.md` to the search.
+
+    The list of source code has no link to the module of `Option.kind`, a type of Python without a page.
+    """
+    app.connect("doctree-read", add_words)
     app.connect("viewcode-follow-imported", lambda _, module, name: module if name == "Option.kind" else None)

@@ -166,6 +166,14 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
+def test_words_that_users_type_are_in_the_index_of_the_search_and_lead_to_one_place() -> None:
+    rows = re.findall(r"^\| (.+) \| \[.+\]\(.+\) \|$", (ROOT / "docs" / "words.md").read_text("utf-8"), re.MULTILINE)
+    words = [word for row in rows for word in row.split(", ")]
+    typed = "DDP|OOM|44.1 kHz|multi-speaker|pad value|hop length|phoneme dictionary|mel mismatch with vocoder|resume"
+    assert {*typed.split("|"), "durations"} <= {*words}
+    assert len(words) == len({word.lower() for word in words})
+
+
 @pytest.mark.parametrize("page", ["check", "export", "presets", "recipes", "symbols"])
 def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> None:
     spec = importlib.util.spec_from_file_location(f"make_{page}", ROOT / "docs" / f"make_{page}.py")
