@@ -27,6 +27,7 @@ import soundfile
 
 RECORD = Path(__file__).with_name("golden.json")
 DATA = Path(__file__).parent / "preprocess" / "text" / "data"
+FORMS = Path(__file__).parent / "figures" / "forms.tsv"
 RATE = 22_050
 TOLERANCE = 2e-4
 """Relative to a number, and a tenth of it to the largest of a value. Processors differ by 1e-6."""
@@ -219,6 +220,7 @@ def _features(folder: Path) -> Values:
 def _texts() -> Values:
     """Return digests of normalized texts, by digests of the texts: of those that tests have."""
     from tts_prep.english.normalization import normalize_english
+    from tts_prep.figures import reader
     from tts_prep.languages.chinese.normalization import normalize_chinese
     from tts_prep.languages.korean import normalize_korean
 
@@ -250,6 +252,9 @@ def _texts() -> Values:
         "chinese": (normalize_chinese, signs),
         "korean": (normalize_korean, signs),
     }
+    for line in FORMS.read_text("utf-8").splitlines():
+        language, _, written, _ = line.split("\t")
+        texts.setdefault(f"figures of {language}", (getattr(reader, language), []))[1].append(written)
     # A text that no other test has any more is still one that the version stands for.
     recorded = read_record()["package"]["values"] if RECORD.exists() else {}
     of_record = [name.partition(": ") for name in recorded]

@@ -25,7 +25,7 @@ DOORS: Final[Mapping[str, str]] = {
     "additions": "options of the command add, and what they ask for: an Addition",
     "corpora": "a corpus: its record, or a reader",
     "configurations": "a function that reads the settings of mels from another system's configuration file",
-    "languages": "a function that expands numbers and signs of a language's texts",
+    "languages": "a function that expands numbers and signs of a language's texts; its attribute software has versions",
     "frontends": "a class or function that makes phonemes of texts",
     "features": "a feature of utterances: its record, or a function",
     "trained": "how a feature is made by a model of the store itself: a TrainedKind",

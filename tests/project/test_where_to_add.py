@@ -75,6 +75,16 @@ def a_symbol_table(package: Path) -> str:
     )
 
 
+def figures_of_a_language(package: Path) -> str:
+    folder = package / "figures"
+    shutil.copy(folder / "languages" / "nl.toml", folder / "languages" / "af.toml")
+    changed(folder / "room.py", '("ar",', '("af", "ar",')
+    return (
+        "from tts_prep.preprocess.text.language_codes import normalize\n"
+        "assert normalize('5 km', 'af').endswith(' kilometer')\n"
+    )
+
+
 def a_preset(package: Path) -> str:
     folder = package / "preprocess" / "audio"
     line = '    Preset("scratch", MelConfig(win_length=512, window="ones"), "Scratch: here"),'
@@ -368,6 +378,7 @@ ADDITIONS = {
     "a corpus": a_corpus,
     "a text frontend": a_frontend,
     "a symbol table": a_symbol_table,
+    "figures of a language": figures_of_a_language,
     "a mel preset": a_preset,
     "a step of cleaning": a_step_of_cleaning,
     "a feature": a_feature,

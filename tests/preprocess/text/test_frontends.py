@@ -98,9 +98,10 @@ def test_a_language_that_one_utterance_asks_for_in_vain_costs_that_utterance_onl
         get_frontend("arpabet").phoneticize("a", "de")
 
 
-def test_only_english_is_normalized_by_rules_of_english() -> None:
+def test_a_text_is_normalized_by_the_rules_of_its_language_alone() -> None:
     frontend = get_frontend("espeak", language="de")
-    assert frontend.normalize("Nr. 5") == "Nr. 5"
+    assert frontend.normalize("Nr. 5") == "Nummer fünf"
+    assert frontend.normalize("Nr. 5", "sv") == "Nr. 5"
     assert frontend.normalize("Mr. 5", "en-gb") == "Mister five"
     assert get_frontend("phonemes").normalize("Mr. 5") == "Mr. 5"
 
@@ -261,10 +262,14 @@ def test_thousands_of_utterances_leak_no_memory(name: str, count: int) -> None:
             frontend.numericalize(phonemes)
 
     run(count // 5)
-    before = resident_bytes()
-    run(count)
-    # A leak of one short text (50 bytes of its own, and 40 of the object) an utterance would be more.
-    assert resident_bytes() - before < 90 * count
+    grown = []
+    for _ in range(2):
+        before = resident_bytes()
+        run(count)
+        grown.append(resident_bytes() - before)
+    # A leak of one short text (50 bytes of its own, and 40 of the object) an utterance would be more, in every round;
+    # what other tests of the process have left may be moved in one.
+    assert min(grown) < 90 * count
 
 
 def resident_bytes() -> int:

@@ -30,7 +30,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.plain import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.language_codes import MINUS, normalize, subtags, with_minus_words
+from tts_prep.preprocess.text.language_codes import MINUS, normalize, rules_of, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
@@ -134,9 +134,9 @@ class EspeakFrontend(VocabFrontend):
         return self._voices[language]
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Expand numbers, abbreviations and signs of English texts.
+        """Expand numbers, abbreviations and signs by the rules of the language.
 
-        In other languages espeak-ng reads them; only a minus that it would drop is expanded.
+        In languages without rules espeak-ng reads them; only a minus that it would drop is expanded.
         """
         language = language or self.language
         return with_minus_words(normalize(text, language), language)
@@ -233,9 +233,10 @@ class EspeakFrontend(VocabFrontend):
         return self._left_out[key]
 
     def software(self) -> dict[str, str]:
-        """Return the versions of phonemizer and espeak-ng."""
+        """Return the versions of phonemizer, espeak-ng and what the rules of the language use."""
         version = self._voice(self.language).version
-        return {"phonemizer": importlib.metadata.version("phonemizer"), "espeak-ng": version}
+        rules = getattr(rules_of(self.language), "software", {})
+        return {"phonemizer": importlib.metadata.version("phonemizer"), "espeak-ng": version, **rules}
 
 
 def _switches(spoken: str) -> Iterator[tuple[str, str]]:

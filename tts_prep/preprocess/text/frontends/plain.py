@@ -18,7 +18,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     join_symbols,
     split_symbols,
 )
-from tts_prep.preprocess.text.language_codes import normalize
+from tts_prep.preprocess.text.language_codes import normalize, rules_of
 from tts_prep.preprocess.text.scripts import arpabet_phones, likely_language
 from tts_prep.preprocess.text.symbols import get_table, tables_with
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -143,7 +143,7 @@ class CharactersFrontend(VocabFrontend):
     are in the table are kept.
 
     Args:
-        language: English texts are normalized, others are not.
+        language: decides over the rules by which texts are normalized.
     """
 
     def __init__(
@@ -158,8 +158,12 @@ class CharactersFrontend(VocabFrontend):
         self._keeps_case = any(symbol.isupper() for symbol in self.vocab.symbols if len(symbol) == 1)
 
     def normalize(self, text: str, language: str | None = None) -> str:
-        """Expand numbers, abbreviations and signs of English texts; other texts are unchanged."""
+        """Expand numbers, abbreviations and signs by the rules of the language, if it has some."""
         return normalize(text, language or self.language)
+
+    def software(self) -> dict[str, str]:
+        """Return the versions of what the rules of the language use."""
+        return dict(getattr(rules_of(self.language), "software", {}))
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text with characters of the table, or similar ones.
