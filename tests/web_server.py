@@ -52,6 +52,7 @@ class WebServer:
     """A running server.
 
     Attributes:
+        sent_of: bytes of files by the first part of their path.
         upstream: host and port of the server that answers instead of the folder.
     """
 
@@ -59,6 +60,7 @@ class WebServer:
     fault: Fault | None = None
     requests: Counter[str] = field(default_factory=Counter)
     sent: int = 0
+    sent_of: Counter[str] = field(default_factory=Counter)
     url: str = ""
     upstream: str = ""
 
@@ -116,6 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(answer.body[start : start + step])
                 self.wfile.flush()
                 self.web.sent += len(answer.body[start : start + step])
+                self.web.sent_of[answer.name.partition("/")[0]] += len(answer.body[start : start + step])
             if answer.is_reset:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.connection.close()

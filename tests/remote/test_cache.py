@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import pickle
@@ -367,20 +366,21 @@ def test_a_file_that_a_drawn_batch_needs_stays_though_it_was_used_before_others(
     assert web.requests["voice/shards/00000.h5"] == 1
 
 
-def test_a_file_that_is_mapped_stays_in_the_cache(web: WebServer, rows: list[Row], tmp_path: Path) -> None:
+def test_a_cache_of_limited_size_is_emptied_under_arrays_that_are_kept(
+    web: WebServer, rows: list[Row], tmp_path: Path
+) -> None:
     sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
     rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
-    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 3 * max(sizes))
-    held = dataset[0].mel
-    for number in range(len(rows)):
-        dataset[number]
-    assert any(path.name == "00000.h5" for path in shard_files(tmp_path))
-    assert web.requests["voice/shards/00000.h5"] == 1
-    assert np.array_equal(held, rows[0].mel)
-    del held
-    gc.collect()
-    dataset[20].mel, dataset[30].mel, dataset[40].mel
-    assert not any(path.name == "00000.h5" for path in shard_files(tmp_path))
+    url, size = f"{web.url}/voice", rest + max(sizes)
+    dataset = UtteranceDataset(url, cache=tmp_path, cache_size=size)
+    # Of all shards, of which one at a time has room.
+    for name in ("mel", "waveform"):
+        for view, row in zip(dataset.views(name), rows, strict=True):
+            assert np.array_equal(view, getattr(row, name))
+            assert not view.flags.writeable
+    assert len(shard_files(tmp_path)) == 1
+    with pytest.raises(ConfigurationError, match=f"cache_size: {size - 1:,} bytes, expected at least {size:,}"):
+        UtteranceDataset(url, cache=tmp_path / "other", cache_size=size - 1)
 
 
 def test_a_file_that_another_process_has_mapped_stays_in_the_cache(web: WebServer, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from stores import make_rows, write_store
 from web_server import serving
 
+from tts_prep.errors import ConfigurationError
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 pytest.importorskip("aiohttp")
@@ -53,10 +55,8 @@ def ranks(url: str, cache: Path, size: int, world_size: int, steps: int, state: 
     return [json.loads(output) for output in outputs]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(2, 3), pytest.param(2, 4, marks=pytest.mark.soak), pytest.param(4, 2, marks=pytest.mark.soak)],
-)
+@pytest.mark.soak  # test_chaos.py has a short form
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (2, 4), (4, 2)])
 def test_every_utterance_comes_once_and_right_from_a_cache_smaller_than_the_store(
     before: int, after: int, tmp_path: Path
 ) -> None:
@@ -79,6 +79,33 @@ def test_every_utterance_comes_once_and_right_from_a_cache_smaller_than_the_stor
             assert set(digests) == {expected[id_]}
     assert used == Counter(expected.keys())
     assert sum(os.path.getsize(path) for path in cache.rglob("*") if path.is_file()) <= size + 100
+
+
+def test_a_sampler_that_downloads_ahead_gives_the_same_batches_and_states(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "served" / "voice", make_rows([20 + n % 50 for n in range(60)]), n_shards=12)
+    with serving(store.parent) as web:
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
+        plain, ahead = (
+            LengthBucketBatchSampler(dataset.n_frames, max_frames=120, shards=dataset.shard, shard_window=3)
+            for _ in range(2)
+        )
+        assert dataset.ahead(ahead) is ahead
+        with pytest.raises(ConfigurationError, match="expected a batch sampler of tts_prep.loader, found a list"):
+            dataset.ahead([[0]])
+        states = []
+        for batch, other in zip(plain, ahead, strict=True):
+            assert batch == other
+            states.append(ahead.state_dict())
+            assert states[-1] == plain.state_dict()
+        # What no process has used was downloaded, each file once.
+        until = time.monotonic() + 60
+        while len(list((tmp_path / "cache").rglob("shards/*.h5"))) < 12 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert {name for name, n in web.requests.items() if "shards" in name and n == 1} == {
+            f"voice/shards/{number:05d}.h5" for number in range(12)
+        }
+        ahead.load_state_dict(states[4])
+        assert list(ahead) == list(plain.draw(0))[5:]
 
 
 def test_an_epoch_of_windows_downloads_every_file_once_into_a_cache_smaller_than_the_store(tmp_path: Path) -> None:

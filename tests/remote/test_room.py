@@ -38,7 +38,7 @@ def cache(tmp_path: Path) -> Path:
 
 def reserve(room: Room, cache: Path, size: int, name: str = "f" * 64) -> None:
     with FileIO(cache / ".partial" / name, "w") as file:
-        room.reserve(file, size, None, None)
+        room.reserve(file, size, None)
 
 
 def shards(cache: Path, version: Path = NEW) -> list[int]:
@@ -145,17 +145,6 @@ def test_the_cost_of_a_download_does_not_grow_with_the_files_in_the_cache(
     for number in range(5):
         reserve(room, cache, 100, f"{number:064d}")
     assert looked_at == []
-
-
-def test_a_request_for_room_is_seen_when_the_clock_was_set_back(cache: Path) -> None:
-    room = Room(cache, 1000)
-    assert not room.is_wanted()
-    put(cache, Path(".wanted"), 0, 2000)
-    assert room.is_wanted()
-    assert not room.is_wanted()
-    put(cache, Path(".wanted"), 0, 1000)
-    assert room.is_wanted()
-    assert not room.is_wanted()
 
 
 def test_the_smallest_size_that_a_process_gives_holds_for_what_it_adds_itself(cache: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sized
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, ExactlyOnceWarning, SamplingError
@@ -20,7 +20,7 @@ from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_ten
 from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.prefetch import ReadingAhead, made_ahead
+from tts_prep.loader.prefetch import READ_AHEAD, ReadingAhead, made_ahead
 from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
 from tts_prep.loader.samplers.positions import BatchSampler, RandomSampler, SequentialSampler
@@ -370,14 +370,17 @@ class DataLoader(Generic[BatchT]):
         return [] if done not in self._told or sampler._ends_after(self._taken) else list(sampler._after(self._taken))
 
     def _batches(self) -> Iterator[Any]:
-        drawn: Iterable[Any] = iterate_epoch(self.batch_sampler)
+        # The batch that is used, one that each thread makes, and those made before or to be.
+        drawn = 1 + self._threads + self._prefetch
+        is_read_ahead = isinstance(self.dataset, UtteranceDataset) and not self.dataset._store.is_lent
+        look_ahead = None
         if isinstance(self.dataset, UtteranceDataset | ChainDataset):
-            drawn = self.dataset.fetched_ahead(drawn)
-        batches = self._with_epoch_set(iter(drawn))
+            look_ahead = partial(self.dataset.fetched_ahead, drawn=drawn + (READ_AHEAD if is_read_ahead else 0))
+        batches = self._with_epoch_set(iterate_epoch(self.batch_sampler, look_ahead))
         if not self._prefetch:
             return map(self._make, batches)
         make: Callable[[Any], Any] = self._make
-        if isinstance(self.dataset, UtteranceDataset):
+        if is_read_ahead:
             reading = ReadingAhead(make, self.dataset.read_ahead)
             make, batches = reading.make, reading.tasks(batches)
         return made_ahead(make, batches, self._prefetch, self._threads, helped=self._helped)

@@ -87,7 +87,7 @@ Task: TypeAlias = tuple[int, Any, tuple[Any, ...]]
 _SMALLEST = 1 << 14
 """Bytes: the system reads at least this much around any byte, so a smaller request has no effect."""
 
-_AHEAD = 8
+READ_AHEAD = 8
 """Number of batches for which data is requested in advance."""
 
 
@@ -113,7 +113,7 @@ class ReadingAhead:
         number = 0
         for positions in batches:
             coming.append(positions)
-            if len(coming) > _AHEAD:
+            if len(coming) > READ_AHEAD:
                 yield number, coming.popleft(), tuple(coming)
                 number += 1
         while coming:
@@ -133,7 +133,7 @@ class ReadingAhead:
         batch = self._make(positions)
         if disk_reads() > before:
             # This counts the reads caused by requests too, so requests continue while any of them reaches the disk.
-            self._cold = _AHEAD
+            self._cold = READ_AHEAD
         return batch
 
 

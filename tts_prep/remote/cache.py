@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import logging
 import math
 import os
+import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,13 +40,12 @@ from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, Room
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
-_DRAWN = 12
-"""Batches whose files are kept after they were yielded: `DataLoader` draws eight, and two, before it makes them."""
+
+_LOG: Final = logging.getLogger("tts_prep.remote")
 
 _NOT_LOADED: Final = frozenset({FAILURES, PLAN, CORRECTIONS, PROVENANCE})
 """Files that no epoch reads."""
 
-_TRIES = 20
 _HURRY: Final = Patience(attempts=2, wait=0.25, stall=5, silence=5)
 """For a server that need not be reached."""
 
@@ -104,9 +105,15 @@ class CachedStore:
         self._server = Server(self._url, self._patience)
         self._room = Room(self._cache, self._size)
         self._linked: dict[str, Path] | None = None
-        # The numbers of batches that need a file, and the files of those that were yielded last.
+        # The numbers of batches that need a file; the files of those that were yielded last, with their windows.
         self._needed: Counter[Path] = Counter()
-        self._drawn: deque[list[Path]] = deque()
+        self._drawn: deque[tuple[list[Path], int]] = deque()
+        # The windows that use a file, ascending, of this epoch and the next; and that of the oldest batch in use.
+        self._windows: dict[Path, list[int]] = {}
+        self._window = 0
+        # The bytes of files that every process has mapped.
+        self._base = 0
+        self._has_warned = False
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_url", "_cache", "_size", "_patience", "_version")
@@ -225,7 +232,7 @@ class CachedStore:
         except OSError as error:
             where = error.filename or path.parent
             raise WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
-        return placing(path, partial, is_made, self._patience.stall * 2 + self._patience.outage if wait else None)
+        return placing(path, partial, is_made, self._longest_wait if wait else None)
 
     def ensure_open(self) -> None:
         """Download the manifest again if it is no longer in the cache, which somebody may have emptied.
@@ -246,19 +253,38 @@ class CachedStore:
         """Return whether a file is in the cache."""
         return _has(self.folder / entry.file, entry.size)
 
-    def fetch(
-        self,
-        entry: FileEntry,
-        release: Callable[[], None] | None = None,
-        *,
-        wait: bool = True,
-        stop: Event | None = None,
-    ) -> None:
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the cache has a maximum size, so that no file may be held while another is waited for."""
+        return self._size is not None
+
+    @property
+    def _longest_wait(self) -> float:
+        """Seconds in which another process makes progress: it may be waiting for the server."""
+        return self._patience.stall * 2 + self._patience.outage
+
+    def check_size(self, base: Sequence[FileEntry], others: Sequence[FileEntry]) -> None:
+        """Check that the cache has room for the files that every process has mapped, and for one of the others.
+
+        Raises:
+            ConfigurationError: it has not.
+        """
+        if self._size is None:
+            return
+        self._base = (self.folder / MANIFEST).stat().st_size + sum(entry.size for entry in base)
+        needed = self._base + max((entry.size for entry in others), default=0)
+        if self._size < needed:
+            raise ConfigurationError(
+                f"cache_size: {self._size:,} bytes, expected at least {needed:,}: the index and the largest file of "
+                f"{self.url}"
+            )
+
+    def fetch(self, entry: FileEntry, *, wait: bool = True, stop: Event | None = None) -> None:
         """Download a file of the store if the cache lacks it.
 
         Args:
-            release: lets go of files that this process has mapped and does not use, if there is no room.
-            wait: wait for another process that downloads it, or that uses files whose room is needed.
+            wait: wait for another process that downloads it, or that uses files whose room is needed. Without, no file
+                is removed that is used before this one.
             stop: ends the download when it is set.
 
         Raises:
@@ -275,7 +301,10 @@ class CachedStore:
                 return
             if self._is_linked(entry, path):
                 return
-            self._room.reserve(file, entry.size, release, self._patience.stall if wait else None, self._needed)
+            if wait:
+                self._room.reserve(file, entry.size, self._longest_wait, self._next_use)
+            else:
+                self._room.reserve(file, entry.size, None, self._next_use, self._next_use(path))
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:
@@ -284,6 +313,13 @@ class CachedStore:
                 raise
             file.truncate(entry.size)
 
+    def _next_use(self, path: Path) -> float:
+        """Return the window that uses a file next: that of the oldest batch in use, or a later one."""
+        windows = self._windows.get(path)
+        if windows is None:
+            return self._window if path in self._needed else math.inf
+        return next((window for window in windows if window >= self._window), math.inf)
+
     def _is_replaced(self) -> bool:
         """Return whether the server has another manifest by now."""
         try:
@@ -291,27 +327,33 @@ class CachedStore:
         except StoreError:
             return True
 
-    def fetch_all(self, entries: Sequence[FileEntry], release: Callable[[], None] | None = None) -> None:
-        """Download several files at a time; errors as in `fetch`."""
-        missing = [entry for entry in entries if not self.has(entry)]
-        if len(missing) < 2:
-            return  # by the thread that maps it
+    def map_each(self, entries: Sequence[FileEntry], use: Callable[[FileEntry, MappedFile], None]) -> None:
+        """Map files, and call a function with each: several at a time if more than one is to be downloaded.
+
+        No file is held by this method while it waits for another. Errors as in `map`.
+        """
+        if sum(not self.has(entry) for entry in entries) < 2:
+            for entry in entries:
+                use(entry, self.map(entry))
+            return
         stop = Event()
-        with ThreadPoolExecutor(min(THREADS, len(missing)), "tts-prep-remote") as pool:
+        with ThreadPoolExecutor(min(THREADS, len(entries)), "tts-prep-remote") as pool:
             try:
-                for future in [pool.submit(self.fetch, entry, release, stop=stop) for entry in missing]:
+                for future in [pool.submit(self._map_one, entry, use, stop) for entry in entries]:
                     future.result()
             finally:
                 stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile:
+    def _map_one(self, entry: FileEntry, use: Callable[[FileEntry, MappedFile], None], stop: Event) -> None:
+        use(entry, self.map(entry, stop))
+
+    def map(self, entry: FileEntry, stop: Event | None = None) -> MappedFile:
         """Download a file if need be, and memory-map it. It stays in the cache as long as it is mapped."""
         self.ensure_open()
-        if self._room.is_wanted():
-            release()
-        for _ in range(_TRIES):
-            self.fetch(entry, release)
+        until = time.monotonic() + self._longest_wait
+        while time.monotonic() < until:
+            self.fetch(entry, stop=stop)
             if (file := self._mapped(entry)) is not None:
                 return file
         path = self.folder / entry.file
@@ -338,25 +380,29 @@ class CachedStore:
         batches: Iterable[Any],
         files_of: Callable[[Any], Sequence[FileEntry]],
         is_mapped: Callable[[FileEntry], bool],
-        release: Callable[[], None] | None = None,
+        windows: Sequence[Any] = (),
+        drawn: int = 16,
     ) -> Iterator[Any]:
         """Yield batches, and download meanwhile the files of later ones, in their order.
 
-        Files of batches that are still to be made are the last that are removed for others, also those that were used.
+        For others, those files are removed that are used last: it is known which window of shards of this epoch or of
+        the next uses a file; without windows, those of batches that are still to be made are used before all others.
 
         The files of the first batch come first, so that no others take a part of the connection while it is waited for.
 
         Args:
             files_of: returns the files that a batch needs.
             is_mapped: returns whether this process has mapped a file, which then needs no download.
-            release: see `fetch`.
+            windows: positions in the shards of each window of this epoch and of the next.
+            drawn: the number of batches that are yielded before the first of them was used.
         """
-        limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 4)
+        limit = _AHEAD_BYTES if self._size is None else min(_AHEAD_BYTES, self._size // 8)
         coming: deque[tuple[Any, list[FileEntry], list[Path]]] = deque()
         counted: dict[str, int] = {}
         futures: dict[str, Future[None]] = {}
         first: list[Future[None]] = []
         stop, iterator, is_last, folder = Event(), iter(batches), False, self.folder
+        self._note_windows([files_of(positions) for positions in windows] if self.is_bounded else [])
         pool = ThreadPoolExecutor(THREADS, "tts-prep-remote")
         try:
             while not is_last or coming:
@@ -373,14 +419,14 @@ class CachedStore:
                     for entry in new:
                         counted[entry.file] = entry.size
                         if entry.file not in futures or futures[entry.file].done():
-                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, release, stop, first)
+                            futures[entry.file] = pool.submit(self._fetch_ahead, entry, stop, first)
                     first = first or list(futures.values())
                     coming.append((positions, new, paths))
                 if coming:
                     positions, new, paths = coming.popleft()
                     for entry in new:
                         del counted[entry.file]
-                    self._note_drawn(paths)
+                    self._note_drawn(paths, drawn)
                     yield positions
         except BaseException:
             # After a break or an exception in the caller, which close this generator.
@@ -392,23 +438,41 @@ class CachedStore:
         # The last batches were drawn, and are still to be made.
         pool.shutdown(wait=False)
 
-    def _note_drawn(self, paths: list[Path]) -> None:
+    def _note_windows(self, windows: Sequence[Sequence[FileEntry]]) -> None:
+        """Note which windows use a file, and warn if the cache has no room for two of them."""
+        used: dict[Path, list[int]] = {}
+        for number, entries in enumerate(windows):
+            for entry in entries:
+                used.setdefault(self.folder / entry.file, []).append(number)
+        self._windows, self._window = used, 0
+        self._drawn = deque((paths, 0) for paths, _ in self._drawn)
+        needed = self._base + 2 * max((sum(entry.size for entry in entries) for entries in windows), default=0)
+        if self._size is not None and self._size < needed and not self._has_warned:
+            self._has_warned = True
+            _LOG.warning(
+                "%s: cache_size is %s bytes, less than two windows of shards need, so that files are downloaded again; "
+                "give %s or more, or a smaller shard_window",
+                self.url,
+                f"{self._size:,}",
+                f"{needed:,}",
+            )
+
+    def _note_drawn(self, paths: list[Path], drawn: int) -> None:
         """Keep the files of a batch that is yielded, and no longer those of one that was made by now."""
-        self._drawn.append(paths)
-        if len(self._drawn) > _DRAWN:
-            for path in self._drawn.popleft():
+        self._drawn.append((paths, min((self._windows.get(path, [0])[0] for path in paths), default=0)))
+        while len(self._drawn) > drawn:
+            for path in self._drawn.popleft()[0]:
                 self._needed[path] -= 1
                 if self._needed[path] <= 0:
                     del self._needed[path]
+        self._window = self._drawn[0][1]
 
-    def _fetch_ahead(
-        self, entry: FileEntry, release: Callable[[], None] | None, stop: Event, earlier: Sequence[Future[None]]
-    ) -> None:
+    def _fetch_ahead(self, entry: FileEntry, stop: Event, earlier: Sequence[Future[None]]) -> None:
         # Without an end: they are all running, because the pool takes its tasks in order.
         wait_for(earlier)
         # An error is raised when the file is used.
         with contextlib.suppress(StoreError, Stopped):
-            self.fetch(entry, release, wait=False, stop=stop)
+            self.fetch(entry, wait=False, stop=stop)
 
     def _is_linked(self, entry: FileEntry, path: Path) -> bool:
         """Take a file over from another version of the store in this cache; return whether there was one."""

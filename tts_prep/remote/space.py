@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import re
 import shutil
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
@@ -28,8 +28,7 @@ CURRENT: Final = "current"
 """The file that names the version of a store that was opened last."""
 
 _LOCK = ".lock"
-_WANTED = ".wanted"
-_PAUSE = 0.1
+_PAUSE = 0.05
 
 # A cache may be given a folder with other files in it. Those are not counted, and never removed.
 _VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
@@ -40,6 +39,10 @@ _COUNT = re.compile(rb"[0-9]{20}")
 
 class CacheFullError(StoreError):
     """A cache has no room for a file, because processes use all of its files."""
+
+
+def _unknown(_: Path) -> float:
+    return math.inf
 
 
 @dataclass(frozen=True)
@@ -69,26 +72,23 @@ class Room:
     def __init__(self, cache: Path, size: int | None) -> None:
         self._cache = cache
         self._size = size
-        self._released = 0
-        # As of the last count, the least recently used first.
-        self._oldest: deque[_File] = deque()
 
     def reserve(
         self,
         file: FileIO,
         size: int,
-        release: Callable[[], None] | None,
         patience: float | None,
-        coming: Collection[Path] = (),
+        next_use: Callable[[Path], float] = _unknown,
+        use: float = -math.inf,
     ) -> None:
         """Make room for a file, and give the open file its size, so that other processes count it.
 
-        The least recently used files are removed, those alone that no process has mapped.
+        Files are removed that no process has mapped: first those that are used last, of these the least recently used.
 
         Args:
-            release: lets go of files that this process has mapped and does not use.
-            patience: seconds to wait for other processes that use too many files; None does not wait.
-            coming: files that will be used soon, which are removed last; without patience, they are not removed.
+            patience: seconds to wait for room that others use; None does not wait.
+            next_use: returns when a file is used next, in any unit; infinity if that is not known.
+            use: when this file is used. What is used before it, or then, is not removed for it.
 
         Raises:
             CacheFullError: the files that are in use leave no room.
@@ -98,18 +98,9 @@ class Room:
             self._check_disk(size)
         elif size > self._size:
             raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
-        began = time.monotonic()
-        if self._reserved(file, size):
-            return
-        while True:
-            # Before anything is removed, all processes let go of what they do not use: what is locked otherwise is what
-            # was used, and what was just downloaded for the next batches would be removed instead.
-            (self._cache / _WANTED).touch()
-            if release is not None:
-                release()
-            if self._reserved(file, size, coming, removing=True, all_of_them=patience is not None):
-                return
-            if patience is None or time.monotonic() - began > patience:
+        until = time.monotonic() + (patience or 0.0)
+        while not self._reserved(file, size, next_use, use):
+            if patience is None or time.monotonic() > until:
                 raise CacheFullError(
                     f"{self._cache}: no room for {size:,} bytes: cache_size is {self._size:,}, and processes use the "
                     "files in it; give a larger one"
@@ -124,18 +115,6 @@ class Room:
                 "disk, or a maximum as cache_size"
             )
 
-    def is_wanted(self) -> bool:
-        """Return whether a process has asked for room since the last call."""
-        if self._size is None:
-            return False
-        try:
-            asked = (self._cache / _WANTED).stat().st_mtime_ns
-        except OSError:
-            return False
-        # Not whether it is later: the clock may have been set back.
-        before, self._released = self._released, asked
-        return before != asked
-
     def remove_remains(self) -> None:
         """Remove what killed processes have left of downloads, and have the files counted again."""
         with self._locked() as lock:
@@ -144,29 +123,14 @@ class Room:
                 if _REMAINS.fullmatch(path.name):
                     _removed(path)
 
-    def _reserved(
-        self,
-        file: FileIO,
-        size: int,
-        coming: Collection[Path] = (),
-        *,
-        removing: bool = False,
-        all_of_them: bool = False,
-    ) -> bool:
+    def _reserved(self, file: FileIO, size: int, next_use: Callable[[Path], float], use: float) -> bool:
         """Give a file its size if there is room, if need be by removing others; return whether there is."""
         with self._locked() as lock:
             taken = _noted(lock)
-            if self._size is not None:
-                if is_new := taken is None or (removing and not self._oldest):
-                    taken = self._count()
-                limit = self._size - size
-                if removing:
-                    taken = self._remove(taken, limit, coming)
-                    if taken > limit and not is_new:
-                        taken = self._remove(self._count(), limit, coming)
-                    if taken > limit and all_of_them:
-                        taken = self._remove(taken, limit, ())
-                if taken > limit:
+            if self._size is not None and (taken is None or taken > self._size - size):
+                taken, files = self._count()
+                taken = self._remove(files, taken, self._size - size, next_use, use)
+                if taken > self._size - size:
                     _note(lock, taken)
                     return False
             # First the number, so that a process that is killed in between leaves it too large.
@@ -175,38 +139,26 @@ class Room:
             os.ftruncate(file.fileno(), size)
         return True
 
-    def _remove(self, taken: int, limit: int, coming: Collection[Path]) -> int:
-        """Remove the least recently used files until the rest takes no more than a limit; return what it takes."""
-        kept = []
-        while taken > limit and self._oldest:
-            found = self._oldest.popleft()
-            if found.path in coming:
-                kept.append(found)
-                continue
-            try:
-                status = found.path.lstat()
-            except OSError:
-                continue  # removed by another process, which has subtracted it
-            if status.st_mtime_ns != found.used:
-                continue  # used since it was counted: no longer one of the oldest
-            if not _removed(found.path):
-                kept.append(found)
-                continue
+    def _remove(self, files: list[_File], taken: int, limit: int, next_use: Callable[[Path], float], use: float) -> int:
+        """Remove files until the rest takes no more than a limit; return what it takes."""
+        uses = {found.path: next_use(found.path) for found in files}
+        for found in sorted(files, key=lambda found: (-uses[found.path], found.used)):
+            if taken <= limit or uses[found.path] <= use:
+                break
             # Two versions of a store share files by links, of which the last one frees the space.
-            taken -= found.size if status.st_nlink == 1 else 0
-            self._remove_version(found.path)
-        self._oldest.extendleft(reversed(kept))
+            if links := _removed(found.path):
+                taken -= found.size if links == 1 else 0
+                self._remove_version(found.path)
         return taken
 
-    def _count(self) -> int:
-        """Return the sizes of all files together, and list those that may be removed."""
+    def _count(self) -> tuple[int, list[_File]]:
+        """Return the sizes of all files together, and those that may be removed."""
         # Downloads first: one that moves to its place meanwhile is counted twice, never not at all.
         partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
         stored = [*self._stored()]
         of_links = sum(found.size / found.links for found in stored)
-        removable = [found for found in stored if found.path.name != MANIFEST]
-        self._oldest = deque(sorted(removable, key=lambda found: found.used))
-        return round(of_links) + sum(found.size for found in partial)
+        taken = round(of_links) + sum(found.size for found in partial)
+        return taken, [found for found in stored if found.path.name != MANIFEST]
 
     def _stored(self) -> Iterator[_File]:
         """Yield the files of all versions of all stores."""
@@ -271,14 +223,18 @@ def _files_below(folder: str | Path) -> Iterator[_File]:
                 yield _File.of(entry)
 
 
-def _removed(path: Path) -> bool:
-    """Remove a file that no process has locked: mapped, or being downloaded. Return whether it was removed."""
+def _removed(path: Path) -> int:
+    """Remove a file that no process has locked: mapped, or being downloaded.
+
+    Return the number of its links, with this one; 0 if it was not removed.
+    """
     try:
         with open_regular(path) as file:
             # Another file may have this name by now, which another process is writing.
             if not try_lock(file) or not is_at(file, path):
-                return False
+                return 0
+            links = os.fstat(file.fileno()).st_nlink
             path.unlink()
     except (OSError, ValueError):
-        return False
-    return True
+        return 0
+    return links

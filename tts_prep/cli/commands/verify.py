@@ -131,7 +131,8 @@ def _at_hand(
     files = read_manifest(cached.folder).files
     if cache_size is None or sum(entry.size for entry in files) <= cache_size:
         # Several at a time; what this cannot do is done, or named, file by file.
-        cached.fetch_all(files)
+        missing = [entry for entry in files if not cached.has(entry)]
+        cached.map_each(missing if len(missing) > 1 else [], lambda *_: None)
     return cached.folder, cached.fetch
 
 

@@ -31,6 +31,7 @@ from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
 
 class ChainDataset(DatasetMixin[T_co]):
@@ -120,7 +121,18 @@ class ChainDataset(DatasetMixin[T_co]):
                 examples[place] = self._checked(example, number)
         return with_info_of(positions, examples)
 
-    def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
+    def ahead(self, sampler: SamplerT, arrays: Sequence[str] = ()) -> SamplerT:
+        """Have a batch sampler download the files of its next batches; see `UtteranceDataset.ahead`."""
+        return looking_ahead(sampler, partial(self.fetched_ahead, arrays=("mel", *arrays)))
+
+    def fetched_ahead(
+        self,
+        batches: Iterable[Any],
+        windows: Sequence[Any] = (),
+        within: Callable[[Any], Positions] | None = None,
+        arrays: Sequence[str] = (),
+        drawn: int = 16,
+    ) -> Iterable[Any]:
         """Yield batches of positions, and download the files of later ones; see `UtteranceDataset.fetched_ahead`."""
 
         def within_dataset(number: int, batch: Any) -> Positions:
@@ -131,7 +143,7 @@ class ChainDataset(DatasetMixin[T_co]):
         for number, dataset in enumerate(self.datasets):
             # Every store has its own look ahead, of the batches that those before it have seen.
             if isinstance(dataset, UtteranceDataset | ChainDataset):
-                batches = dataset.fetched_ahead(batches, partial(within_dataset, number))
+                batches = dataset.fetched_ahead(batches, windows, partial(within_dataset, number), arrays, drawn)
         return batches
 
     def _find_leaves(self) -> None:

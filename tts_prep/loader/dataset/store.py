@@ -36,15 +36,20 @@ class _CachedStore(Protocol):
     @property
     def folder(self) -> Path: ...
 
+    @property
+    def is_bounded(self) -> bool: ...
+
+    def check_size(self, base: Sequence[FileEntry], others: Sequence[FileEntry]) -> None: ...
+
     def ensure_open(self) -> None: ...
 
     def has(self, entry: FileEntry) -> bool: ...
 
     def fetch(self, entry: FileEntry) -> None: ...
 
-    def fetch_all(self, entries: Sequence[FileEntry], release: Callable[[], None] | None = None) -> None: ...
+    def map_each(self, entries: Sequence[FileEntry], use: Callable[[FileEntry, MappedFile], None]) -> None: ...
 
-    def map(self, entry: FileEntry, release: Callable[[], None]) -> MappedFile: ...
+    def map(self, entry: FileEntry) -> MappedFile: ...
 
     ahead: Callable[..., Iterable[Any]]
 
@@ -150,6 +155,8 @@ class Store:
     def array(self, name: str, shard: int) -> Array:
         """Return an array of a shard, [rows, …], read-only and memory-mapped.
 
+        With a cache of limited size, its file cannot be removed as long as the array is referenced.
+
         Raises:
             CorruptStoreError: the shard is missing, is not in the manifest, or differs in size from it.
             StoreError: the store was removed or replaced since it was opened.
@@ -157,7 +164,9 @@ class Store:
         arrays = self._arrays.setdefault(name, {})
         array = arrays.get(shard)
         if array is None:
-            array = arrays.setdefault(shard, self._find_array(name, shard))
+            array = self._array_in(self._map(self._file_of(name, shard)), name, shard)
+            if not self.is_lent:
+                arrays[shard] = array
         return array
 
     def statistics(self, name: str) -> RowStatistics:
@@ -214,6 +223,8 @@ class Store:
     def views(self, name: str, rows: Rows) -> list[Array]:
         """Return an array of each row of the index, as a read-only view of the map of its shard.
 
+        With a cache of limited size, copies: no file is held while another is waited for, which others may hold.
+
         Raises:
             CorruptStoreError: a shard is broken, or does not have the rows that the index says.
         """
@@ -229,12 +240,7 @@ class Store:
         try:
             views = [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
         except KeyError:
-            needed = set(places[0])
-            if self._cached is not None:
-                self._cached.fetch_all(self._files_with([name], needed - arrays.keys()), self._release)
-            # Referenced here, so that none of them is closed while the others are mapped.
-            arrays = {shard: self.array(name, shard) for shard in needed}
-            views = [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
+            views = self._views_of_new_files(name, places)
         if [*map(len, views)] != lengths.tolist() or min(places[1], default=0) < 0:
             found = np.fromiter(map(len, views), np.int64)
             bad = int(np.flatnonzero((starts < 0) | (found != lengths))[0])
@@ -244,6 +250,34 @@ class Store:
                 f"{len(self.array(name, shard)):,} rows, the index says {starts[bad]:,} + {lengths[bad]:,}"
             )
         return views if columns else [view[0] for view in views]
+
+    def _views_of_new_files(self, name: str, places: Sequence[Sequence[int]]) -> list[Array]:
+        """Return what `views` does, where a file is not mapped yet.
+
+        Args:
+            places: the shard, the first row and the end of each view.
+        """
+        if self._cached is None:
+            # Referenced here, so that none of them is closed while the others are mapped.
+            arrays = {shard: self.array(name, shard) for shard in set(places[0])}
+            return [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
+        views: dict[int, Array] = {}
+        shards = {self._file_of(name, shard).file: shard for shard in places[0]}
+
+        def take(entry: FileEntry, file: MappedFile) -> None:
+            shard = shards[entry.file]
+            array = self._array_in(self._checked(entry, file), name, shard)
+            for number, (of, start, stop) in enumerate(zip(*places, strict=True)):
+                if of == shard:
+                    views[number] = array[start:stop].copy() if self.is_lent else array[start:stop]
+                    views[number].flags.writeable = False
+            if not self.is_lent:
+                self._keep(entry, file)
+                self._arrays[name][shard] = array
+
+        self._arrays.setdefault(name, {})
+        self._cached.map_each([self._file_of(name, shard) for shard in shards.values()], take)
+        return [views[number] for number in range(len(places[0]))]
 
     def reader(self, name: str) -> Callable[[int], Array]:
         """Return what gives an array of one row of the index, as `views` does, for a batch of many stores.
@@ -268,20 +302,34 @@ class Store:
             self._readers[name] = read
         return read
 
-    def fetched_ahead(self, batches: Iterable[Any], shards_of: Callable[[Any], Iterable[int]]) -> Iterable[Any]:
+    def fetched_ahead(
+        self,
+        batches: Iterable[Any],
+        windows: Sequence[Any],
+        shards_of: Callable[[Any], Iterable[int]],
+        arrays: Sequence[str],
+        drawn: int,
+    ) -> Iterable[Any]:
         """Yield batches. The files of later ones are downloaded meanwhile, if the store is behind a URL.
 
         Args:
+            windows: positions in the shards of each window of this epoch and of the next; none if that is not known.
             shards_of: returns the shards of a batch.
+            arrays: the names of arrays that are used; beside them, those that this process has used.
+            drawn: the number of batches that are yielded before the first of them was used.
         """
         if self._cached is None:
             return batches
 
         def files_of(batch: Any) -> Sequence[FileEntry]:
-            # The arrays that were used before, in this process; the first batch has used none.
-            return self._files_with([*self._arrays] or ["mel"], shards_of(batch))
+            return self._files_with([*dict.fromkeys([*arrays, *self._arrays])] or ["mel"], shards_of(batch))
 
-        return self._cached.ahead(batches, files_of, self._is_mapped, self._release)
+        return self._cached.ahead(batches, files_of, self._is_mapped, windows, drawn)
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether files are let go of after each use."""
+        return self._cached is not None and self._cached.is_bounded
 
     def is_at_hand(self, shards: Iterable[int]) -> bool:
         """Return whether the shards can be read without a download."""
@@ -305,32 +353,41 @@ class Store:
         for arrays in list(self._arrays.values()):
             arrays.clear()
 
-    def _find_array(self, name: str, shard: int) -> Array:
-        manifest = self.manifest
-        offsets, rows = self.index.arrays[name]
+    def _file_of(self, name: str, shard: int) -> FileEntry:
+        rows = self.index.arrays[name][1]
         if not 0 <= shard < len(rows):
             raise broken(f"{self.index.path}: a row refers to shard {shard} of {len(rows)}")
-        file = self._map(manifest.file_of(name, shard))
+        return self.manifest.file_of(name, shard)
+
+    def _array_in(self, file: MappedFile, name: str, shard: int) -> Array:
+        offsets, rows = self.index.arrays[name]
         if rows[shard] < 0:
             raise CorruptStoreError(f"{self.index.path}: '{name}' of shard {shard} has {rows[shard]} rows")
-        spec = manifest.specs[name]
+        spec = self.manifest.specs[name]
         return file.dataset(Location(int(offsets[shard]), (int(rows[shard]), *spec.row_shape), spec.numpy_dtype))
 
     def _map(self, entry: FileEntry) -> MappedFile:
         file = self._files.get(entry.file)
         if file is None:
-            file = self._map_whole(entry)
-            if file.size != entry.size:
-                raise broken(f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}")
-            self._check_unchanged()
-            if len(self._files) >= max_files():
-                self._release()
-            file = self._files.setdefault(entry.file, file)
+            file = self._checked(entry, self._map_whole(entry))
+            if not self.is_lent:
+                file = self._keep(entry, file)
         return file
+
+    def _checked(self, entry: FileEntry, file: MappedFile) -> MappedFile:
+        if file.size != entry.size:
+            raise broken(f"{file.path}: {file.size:,} bytes, the manifest says {entry.size:,}")
+        self._check_unchanged()
+        return file
+
+    def _keep(self, entry: FileEntry, file: MappedFile) -> MappedFile:
+        if len(self._files) >= max_files():
+            self._release()
+        return self._files.setdefault(entry.file, file)
 
     def _map_whole(self, entry: FileEntry) -> MappedFile:
         if self._cached is not None:
-            return self._cached.map(entry, self._release)
+            return self._cached.map(entry)
         return map_file(stored_file(self.path, entry.file))
 
     def _open(self) -> tuple[Manifest, Index, StoreMetadata]:
@@ -343,6 +400,9 @@ class Store:
             if self._verify:
                 require_intact(self.path, manifest, fetch=self._cached.fetch if self._cached else None)
                 self._verify = False
+            if self._cached is not None:
+                base = [entry for entry in (manifest.index, manifest.ood_texts) if entry is not None]
+                self._cached.check_size(base, [entry for entry in manifest.files if entry not in base])
             file = self._map_whole(manifest.index)
             if file.size != manifest.index.size:
                 raise broken(f"{file.path}: {file.size:,} bytes, the manifest says {manifest.index.size:,}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -38,6 +38,7 @@ from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch import ask_for
 from tts_prep.loader.randomness import digest
+from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -548,20 +549,43 @@ class UtteranceDataset(FixedColumns):
             for view in self._store.views(name, chosen._rows):
                 ask_for(view)
 
-    def fetched_ahead(self, batches: Iterable[Any], within: Callable[[Any], Positions] | None = None) -> Iterable[Any]:
-        """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL.
+    def ahead(self, sampler: SamplerT, arrays: Sequence[str] = ()) -> SamplerT:
+        """Have a batch sampler download the files of its next batches, if the store is a URL, and return it.
 
-        `DataLoader` does so by itself; for another loader with workers, wrap its batches where they are handed out:
-        ``docs/remote.md`` has an example.
+        `DataLoader` does so by itself. torch's DataLoader with workers, of which each has the same cache, does so with
+        ``batch_sampler=dataset.ahead(sampler)``. The batches, and the state of the sampler, are the same as without.
 
         Args:
+            arrays: the names of added arrays that the workers read.
+
+        Raises:
+            ConfigurationError: the store has no such array, or the sampler is another package's.
+        """
+        for name in arrays:
+            self._spec(name)
+        return looking_ahead(sampler, partial(self.fetched_ahead, arrays=("mel", *arrays)))
+
+    def fetched_ahead(
+        self,
+        batches: Iterable[Any],
+        windows: Sequence[Any] = (),
+        within: Callable[[Any], Positions] | None = None,
+        arrays: Sequence[str] = (),
+        drawn: int = 16,
+    ) -> Iterable[Any]:
+        """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL.
+
+        Args:
+            windows: positions in the shards of each window of this epoch and of the next, if that is known.
             within: returns the positions of a batch in this dataset; None if all are.
+            arrays: the names of arrays that are used, beside those that this process has used.
+            drawn: the number of batches that are yielded before the first of them was used; workers take two each.
         """
 
         def shards(batch: Any) -> list[int]:
             return self._selected(select_rows(self._rows, within(batch) if within else batch))._shards()
 
-        return self._store.fetched_ahead(batches, shards)
+        return self._store.fetched_ahead(batches, windows, shards, arrays, drawn)
 
     def _shards(self) -> list[int]:
         """Return the shards of the selected utterances, each once, in the order of their first use."""

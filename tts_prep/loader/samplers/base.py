@@ -6,7 +6,7 @@ import operator
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, cycle, islice
 from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin
@@ -19,6 +19,8 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group, resolve_rank
 
 T = TypeVar("T")
+SamplerT = TypeVar("SamplerT")
+LookAhead: TypeAlias = "Callable[[Iterable[Any], Sequence[Any]], Iterable[Any]]"
 EpochProgress: TypeAlias = "tuple[tuple[int, int], ...]"
 """The steps made in an epoch: pairs (world size, number of steps), in order."""
 
@@ -55,6 +57,8 @@ class Sampler(ABC, Generic[T]):
         self._turn = 0
         self._inner: Sampler[Any] | None = None
         self._outer: WeakSet[Sampler[Any]] = WeakSet()
+        # Yields the elements of an epoch, and does something for later ones meanwhile.
+        self._look_ahead: LookAhead | None = None
 
     def _draw_from(self, inner: Sampler[Any]) -> None:
         """Draw positions from another sampler: its `set_epoch` sets the epoch of this one too."""
@@ -103,7 +107,7 @@ class Sampler(ABC, Generic[T]):
         self._check_distributed()
         return self._iterate()
 
-    def _iterate(self) -> Iterator[T]:
+    def _iterate(self, look_ahead: LookAhead | None = None) -> Iterator[T]:
         # A generator, so that an epoch begins with its first element: torch's DataLoader with workers makes two
         # iterators per epoch and uses one of them.
         if self._begun:
@@ -111,7 +115,11 @@ class Sampler(ABC, Generic[T]):
         self._begun = True
         self._turn += 1
         turn = self._turn
-        for element in self._rest(self._epoch, self._done):
+        elements: Iterable[T] = self._rest(self._epoch, self._done)
+        if look_ahead := look_ahead or self._look_ahead:
+            epochs = self._epoch, self._epoch + 1
+            elements = look_ahead(elements, [window for epoch in epochs for window in self._windows_of(epoch)])
+        for element in elements:
             # If two iterators exist, the state follows the newer one.
             if turn == self._turn:
                 self._given += 1
@@ -245,6 +253,10 @@ class Sampler(ABC, Generic[T]):
             self._warned = True
             warnings.warn(f"{type(self).__name__}: {text}", ExactlyOnceWarning, stacklevel=4)
 
+    def _windows_of(self, epoch: int) -> Sequence[Any]:
+        """Return one position in each shard of each window of an epoch; nothing if it has no windows of shards."""
+        return self._inner._windows_of(epoch) if self._inner else ()
+
     @property
     def sampler(self) -> Sampler[T]:
         """The sampler itself: Lightning calls ``batch_sampler.sampler.set_epoch``."""
@@ -320,14 +332,33 @@ def steps_made(done: EpochProgress) -> int:
     return sum(world_size * steps for world_size, steps in done)
 
 
-def iterate_epoch(sampler: Iterable[T]) -> Iterator[T]:
+def looking_ahead(sampler: SamplerT, look_ahead: LookAhead) -> SamplerT:
+    """Have a batch sampler do something for its next batches, and return it.
+
+    Raises:
+        ConfigurationError: it is another package's, or gives positions.
+    """
+    if not isinstance(sampler, Sampler) or gives_batches(sampler) is False:
+        raise ConfigurationError(
+            f"ahead: expected a batch sampler of tts_prep.loader, found a {type(sampler).__name__}"
+        )
+    sampler._look_ahead = look_ahead
+    return sampler
+
+
+def iterate_epoch(sampler: Iterable[T], look_ahead: LookAhead | None = None) -> Iterator[T]:
     """Iterate over a sampler, which can be another package's or a list, without a check of how ranks share it.
+
+    Args:
+        look_ahead: yields the elements, and does something for later ones meanwhile.
 
     Raises:
         SamplingError: the sampler is an exhausted iterator, such as a generator in its second epoch.
     """
     if isinstance(sampler, Sampler):
-        return sampler._iterate()
+        return sampler._iterate(look_ahead)
+    if look_ahead is not None:
+        return iter(look_ahead(iterate_epoch(sampler), ()))
     if not isinstance(sampler, Iterator):
         return iter(sampler)
     first = list(islice(sampler, 1))

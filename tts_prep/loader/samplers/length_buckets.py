@@ -407,6 +407,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         for number in range(self._n_windows):
             yield windows.block(number, self._seed, epoch, _WINDOWS, number * _STREAMS + _UTTERANCES)
 
+    def _windows_of(self, epoch: int) -> Sequence[Int64Array]:
+        """Return one position in each shard of each window of an epoch."""
+        windows = self._shard_windows
+        return windows.firsts(self._seed, epoch, _WINDOWS) if windows is not None and len(windows) > 1 else ()
+
     def _cut(
         self, positions: Int64Array, epoch: int | None = None, word: int | None = None
     ) -> tuple[BatchPlan, Int64Array]:

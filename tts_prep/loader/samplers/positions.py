@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any
@@ -148,6 +148,11 @@ class RandomSampler(Sampler[int]):
         first = turn * (len(windows) + 1)
         for number in range(len(windows)):
             yield windows.block(number, self._seed, epoch, first, first + 1 + number)
+
+    def _windows_of(self, epoch: int) -> Sequence[Any]:
+        """Return one position in each shard of each window of an epoch."""
+        windows = self._shard_windows
+        return windows.firsts(self._seed, epoch, 0) if windows is not None and len(windows) > 1 else ()
 
     def _order_size(self, epoch: int) -> int:  # noqa: ARG002
         """Return how many positions an epoch holds, for all ranks."""

@@ -62,6 +62,11 @@ class ShardWindows:
         together = np.concatenate([np.empty(0, np.int64), *parts])
         return together[permutation(len(together), seed, epoch, order_stream)]
 
+    def firsts(self, seed: int, epoch: int, stream: int) -> list[Int64Array]:
+        """Return the first position of each shard of each window; see `block`."""
+        firsts = (self._ends - self._counts)[permutation(len(self._counts), seed, epoch, stream)]
+        return [self._positions[firsts[start : start + self._size]] for start in range(0, len(firsts), self._size)]
+
     def settings(self) -> Mapping[str, Any]:
         """Return what determines the order, for the fingerprint of a sampler; nothing if one window has all shards."""
         return {"shards": self._digest, "shard_window": self._size} if len(self) > 1 else {}

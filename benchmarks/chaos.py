@@ -1,0 +1,384 @@
+"""Train from a store behind a URL while everything fails: ranks of two machines, bounded caches, a server with faults.
+
+    python benchmarks/chaos.py [--hours 24] [--outage 180] [--result chaos]
+
+The ranks make every step together, as data-parallel training does: each takes a batch, and waits for the others. The
+ranks of a machine share a cache. Of the answers of the server, one in a hundred breaks off, is a 503, is too short, has
+other bytes or is slow; once it does not answer for minutes. Ranks are killed, and go on from the state of their last
+step. In mid-epoch, the run ends and goes on with other numbers of ranks.
+
+What is looked at: whether every utterance comes once in every epoch, and right; whether a rank ends by itself; how long
+a step took beside the outage; and the bytes that the server sent to each machine, beside the least for its cache and
+this order: that of a reader which knows all steps, and removes the file that is needed last (Belady).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import random
+import shutil
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from results import Result, describe_machine
+from stores import N_MELS, Row, write_store
+from web_server import Answer, WebServer, serving
+
+MACHINES = 2
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tts_prep.loader", "fsspec.implementations.http", "h5py"])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens.
+
+    Attributes:
+        phases: the number of ranks, and the steps that they make; None makes all that are left.
+        epochs: of the whole run.
+        kills: ranks that are killed.
+        faults: the share of answers with a fault.
+        outage: seconds without an answer.
+        cache: the size of each cache, of that of the store.
+        window: shards of a window.
+        max_frames: of a batch.
+        slowest: seconds of a slow answer.
+        workers: of torch's loader, instead of ours.
+    """
+
+    phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
+    epochs: int = 2
+    kills: int = 8
+    faults: float = 0.01
+    outage: float = 180
+    cache: float = 0.3
+    window: int = 8
+    max_frames: int = 20_000
+    slowest: float = 5
+    workers: int = 0
+
+
+@dataclass
+class Found:
+    """What was found.
+
+    Attributes:
+        used: how often each utterance of each epoch was used.
+        wrong: utterances with other values.
+        died: the messages of ranks that ended by themselves.
+        longest: seconds of the longest step while the server answered.
+        sent: bytes sent to each machine.
+        least: the bytes of a reader that knows all steps.
+        steps: steps of all ranks.
+        kills: ranks that were killed.
+    """
+
+    used: Counter[tuple[int, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    died: list[str] = field(default_factory=list)
+    longest: float = 0.0
+    sent: list[int] = field(default_factory=list)
+    least: list[int] = field(default_factory=list)
+    steps: int = 0
+    kills: int = 0
+
+
+def rank_main(
+    connection: Any, url: str, cache: str, size: int, rank: int, n_ranks: int, plan: Plan, state: Any
+) -> None:
+    """Make a batch whenever it is asked for, and send what it has and the state after it."""
+    from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+    try:
+        dataset = UtteranceDataset(url, cache=cache, cache_size=size, outage=2 * plan.outage + 60)
+        sampler = LengthBucketBatchSampler(
+            dataset.n_frames,
+            max_frames=plan.max_frames,
+            seed=1,
+            shards=dataset.shard,
+            shard_window=plan.window,
+            rank=rank,
+            world_size=n_ranks,
+        )
+        loader = DataLoader(dataset, batch_sampler=sampler)
+        if state is not None:
+            loader.load_state_dict(state)
+        while connection.recv():
+            for batch in loader:
+                mels = zip(batch.mel, batch.mel_lengths.tolist(), strict=True)
+                sums = [zlib.crc32(mel[:length].tobytes()) for mel, length in mels]
+                used = dict(zip(batch.ids, sums, strict=True))
+                connection.send({"epoch": loader.epoch, "used": used, "state": loader.state_dict()})
+                if not connection.recv():
+                    return
+            connection.send({"epoch": loader.epoch, "used": {}, "state": loader.state_dict()})
+    except EOFError:
+        return
+    except BaseException as error:
+        connection.send({"died": f"{type(error).__name__}: {error}"})
+        raise
+
+
+class Rank:
+    """A process that is a rank, and its state after its last step."""
+
+    def __init__(self, start: Callable[[Any, Any], Any], state: Any) -> None:
+        self._start = start
+        self.state = state
+        self.begin()
+
+    def begin(self) -> None:
+        self.connection, other = PROCESSES.Pipe()
+        self._process = self._start(other, self.state)
+        self._process.start()
+        other.close()
+
+    def ask(self) -> None:
+        """Have it take a batch."""
+        self.connection.send(True)
+
+    def answer(self, seconds: float) -> dict[str, Any]:
+        """Return what it has taken."""
+        try:
+            if not self.connection.poll(seconds):
+                return {"died": f"no batch in {seconds:.0f} s"}
+            answer: dict[str, Any] = self.connection.recv()
+        except (EOFError, OSError) as error:
+            return {"died": f"ended ({type(error).__name__})"}
+        return answer
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.send(False)
+        self._process.join(10)
+        self.kill()
+
+
+class Faults:
+    """Faults of a share of the answers, and of all during an outage."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._draws = random.Random(1)
+        self.away_until = 0.0
+
+    def __call__(self, answer: Answer) -> None:
+        if time.monotonic() < self.away_until:
+            answer.status, answer.body, answer.length = 503, b"", 0
+            answer.is_reset = self._draws.random() < 0.5
+        elif answer.name.endswith(".h5") and self._draws.random() < self._plan.faults:
+            half = len(answer.body) // 2
+            match self._draws.randrange(5):
+                case 0:
+                    answer.body, answer.is_reset = answer.body[:half], True
+                case 1:
+                    answer.status, answer.body, answer.length = 503, b"busy", 4
+                case 2:
+                    answer.body = answer.body[:half]
+                    answer.length = half
+                case 3:
+                    answer.body = answer.body[:half] + bytes([answer.body[half] ^ 1]) + answer.body[half + 1 :]
+                case 4:
+                    answer.pieces, answer.pause = 5, self._plan.slowest / 5
+
+
+def least_bytes(steps: Iterable[Iterable[str]], sizes: Mapping[str, int], room: int) -> int:
+    """Return the bytes that a reader downloads which knows all steps, and removes the file that is needed last."""
+    steps = [set(files) for files in steps]
+    uses: dict[str, list[int]] = {}
+    for number, files in reversed([*enumerate(steps)]):
+        for file in files:
+            uses.setdefault(file, []).append(number)
+    kept: set[str] = set()
+    loaded = 0
+    for files in steps:
+        for file in files:
+            uses[file].pop()
+        for file in files - kept:
+            loaded += sizes[file]
+            kept.add(file)
+            others = sorted(kept - files, key=lambda other: uses[other][-1] if uses[other] else len(steps))
+            while others and sum(sizes[other] for other in kept) > room:
+                kept.remove(others.pop())
+    return loaded
+
+
+def run(rows: Sequence[Row], store: Path, work: Path, plan: Plan, limit: float) -> Found:
+    """Run the plan within a number of seconds."""
+    shards = sorted((store / "shards").iterdir())
+    base = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    sizes = {path.name: path.stat().st_size for path in shards}
+    size = base + int(plan.cache * sum(sizes.values()))
+    parts = np.array_split(np.arange(len(rows)), len(shards))
+    shard_of = {rows[i].id: path.name for path, part in zip(shards, parts, strict=True) for i in part}
+    sums = {row.id: zlib.crc32(row.mel.tobytes()) for row in rows}
+    found, faults, draws = Found(), Faults(plan), random.Random(2)
+    used_by: list[list[set[str]]] = [[] for _ in range(MACHINES)]
+    end = time.monotonic() + limit
+    with serving(store.parent, faults) as web:
+        web.folder = store.parent
+        for machine in range(MACHINES):  # each with a URL of its own, so that its bytes are counted
+            (web.folder / f"machine-{machine}").symlink_to(store.parent, target_is_directory=True)
+        ranks: list[Rank] = []
+        state = None
+        try:
+            for n_ranks, n_steps in plan.phases:
+                for rank in ranks:
+                    rank.end()
+                ranks = [Rank(_starter(web, work, size, number, n_ranks, plan), state) for number in range(n_ranks)]
+                made = 0
+                while (n_steps is None or made < n_steps) and time.monotonic() < end:
+                    if not _step(ranks, plan, found, faults, draws, used_by, shard_of, sums, end):
+                        return found
+                    state = ranks[0].state
+                    made += 1
+                    if state["sampler"]["epoch"] >= plan.epochs:
+                        break
+        finally:
+            for rank in ranks:
+                rank.kill()
+            found.sent = [web.sent_of[f"machine-{machine}"] for machine in range(MACHINES)]
+            found.least = [base + least_bytes(steps, sizes, size - base) for steps in used_by]
+    return found
+
+
+def _starter(web: WebServer, work: Path, size: int, rank: int, n_ranks: int, plan: Plan) -> Callable[[Any, Any], Any]:
+    machine = rank * MACHINES // n_ranks
+    url, cache = f"{web.url}/machine-{machine}/{web_name(web)}", str(work / f"cache-{machine}")
+    return lambda connection, state: PROCESSES.Process(
+        target=rank_main, args=(connection, url, cache, size, rank, n_ranks, plan, state), daemon=True
+    )
+
+
+def web_name(web: WebServer) -> str:
+    return next(path.name for path in web.folder.iterdir() if (path / "manifest.json").exists())
+
+
+def _step(
+    ranks: list[Rank],
+    plan: Plan,
+    found: Found,
+    faults: Faults,
+    draws: random.Random,
+    used_by: list[list[set[str]]],
+    shard_of: Mapping[str, str],
+    sums: Mapping[str, int],
+    end: float,
+) -> bool:
+    """Have all ranks make a step; return whether all did."""
+    found.steps += 1
+    if found.steps == 12 and plan.outage:
+        faults.away_until = time.monotonic() + plan.outage
+    for rank in ranks:
+        rank.ask()
+    if found.steps % 7 == 3 and found.kills < plan.kills:
+        time.sleep(draws.random() / 10)
+        killed = draws.choice(ranks)
+        killed.kill()
+        killed.begin()
+        killed.ask()
+        found.kills += 1
+    began = time.monotonic()
+    files: list[set[str]] = [set() for _ in range(MACHINES)]
+    for number, rank in enumerate(ranks):
+        answer = rank.answer(max(0.0, end - time.monotonic()))
+        if "died" in answer:
+            found.died.append(f"step {found.steps}, rank {number} of {len(ranks)}: {answer['died']}")
+            return False
+        if not answer["used"]:  # the end of an epoch
+            rank.state = answer["state"]
+            continue
+        rank.state = answer["state"]
+        for id_, checksum in answer["used"].items():
+            found.used[answer["epoch"], id_] += 1
+            files[number * MACHINES // len(ranks)].add(shard_of[id_])
+            if checksum != sums[id_]:
+                found.wrong.append(id_)
+    for of_machine, more in zip(used_by, files, strict=True):
+        of_machine.append(more)
+    since = max(began, min(faults.away_until, time.monotonic()))
+    found.longest = max(found.longest, time.monotonic() - since)
+    return True
+
+
+def rows_of(hours: float) -> list[Row]:
+    """Return utterances with lengths like those of LJ Speech: 1.1 to 10.1 s, 6.6 s on average; with few mel bins."""
+    draws = np.random.default_rng(0)
+    seconds = np.clip(draws.normal(6.8, 2.2, int(hours * 3600 / 6.6)), 1.1, 10.1)
+    rows = []
+    for number, value in enumerate(seconds.tolist()):
+        mel = draws.normal(size=(int(value * 22_050 / 256), N_MELS)).astype(np.float32)
+        ids = draws.integers(1, 5, len(mel) // 6).astype(np.int32)
+        name, text = f"utterance-{number}", f"Number {number}."
+        rows.append(Row(name, text, "", "anna", "f", value, mel, ids, np.empty(0, np.int16)))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train from a URL while everything fails.")
+    parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--shards", type=int, default=103)
+    parser.add_argument("--outage", type=float, default=180, help="seconds")
+    parser.add_argument("--faults", type=float, default=0.01, help="the share of answers")
+    parser.add_argument("--kills", type=int, default=8)
+    parser.add_argument("--limit", type=float, default=1800, help="seconds of the whole run")
+    parser.add_argument("--cache", type=float, default=0.3, help="of the store")
+    parser.add_argument("--window", type=int, default=8)
+    parser.add_argument("--max-frames", type=int, default=20_000, help="of a batch")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[8, 6, 8])
+    parser.add_argument("--steps", type=int, default=30, help="of each number of ranks but the last")
+    parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
+    options = parser.parse_args()
+    phases = [(n, options.steps) for n in options.ranks[:-1]] + [(options.ranks[-1], None)]
+    plan = Plan(
+        phases, 2, options.kills, options.faults, options.outage, options.cache, options.window, options.max_frames
+    )
+    rows = rows_of(options.hours)
+    work = Path(tempfile.mkdtemp(prefix="tts-prep-chaos-"))
+    try:
+        store = write_store(work / "served" / "voice", rows, n_shards=options.shards)
+        began = time.monotonic()
+        found = run(rows, store, work, plan, options.limit)
+        taken = time.monotonic() - began
+    finally:
+        shutil.rmtree(work)
+    expected = Counter((epoch, row.id) for epoch in range(plan.epochs) for row in rows)
+    off = sum(((found.used - expected) + (expected - found.used)).values())
+    table = [
+        ["utterances not once in an epoch", str(off)],
+        ["with other values", str(len(found.wrong))],
+        ["ranks that ended by themselves", "; ".join(found.died) or "0"],
+        ["longest step while the server answered, s", f"{found.longest:.1f}"],
+        *(
+            [f"bytes to machine {number}, of the least", f"{sent / least:.3f}"]
+            for number, (sent, least) in enumerate(zip(found.sent, found.least, strict=True))
+        ),
+        ["steps", str(found.steps)],
+        ["ranks killed", str(found.kills)],
+        ["seconds", f"{taken:.0f}"],
+    ]
+    print(json.dumps({"sent": found.sent, "least": found.least}), file=sys.stderr)
+    Result(["", "found"], table, {}, str(plan), describe_machine(), []).show(options.result)
+
+
+if __name__ == "__main__":
+    main()
