@@ -71,6 +71,25 @@ def print_windows(lengths: np.ndarray, budget: int) -> None:
         )
 
 
+def print_nodes(lengths: np.ndarray, budget: int) -> None:
+    shards = np.arange(len(lengths)) // SHARD_ROWS
+    print("\n| nodes of 4 ranks | window | padding | pairs from one shard | steps | with windows of all nodes |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for nodes, window in ((2, 32), (2, 16), (4, 16), (4, 8), (8, 8)):
+        options = {"shards": shards, "rank": "all", "world_size": 4 * nodes, "max_frames": budget}
+        shares = LengthBucketBatchSampler(lengths, shard_window=window, nodes=nodes, **options)
+        together = LengthBucketBatchSampler(lengths, shard_window=window, **options)
+        epochs = [list(shares.draw(epoch)) for epoch in range(EPOCHS)]
+        found = [padding(lengths, batches)[0] for batches in epochs]
+        pairs = [pairs_of_a_shard(batches, shards) for batches in epochs]
+        steps = [len(batches) / nodes / 4 for batches in epochs]
+        others = [together.count(epoch) / nodes / 4 for epoch in range(EPOCHS)]
+        print(
+            f"| {nodes} | {window} | {np.mean(found):.1%} | {np.mean(pairs):.3f} | {np.mean(steps):.1f} | "
+            f"{np.mean(others):.1f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--max-frames", type=int, default=20_000)
@@ -80,6 +99,7 @@ def main() -> None:
     lengths = ljspeech_like()
     if options.windows:
         print_windows(lengths, budget)
+        print_nodes(lengths, budget)
         return
     size = int(budget // lengths.mean())
     similar = PartiallyRandomizedSimilarTimeLengthSampler(lengths, size)

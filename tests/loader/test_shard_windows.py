@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -110,3 +110,53 @@ def test_wrong_shards_are_refused() -> None:
         LengthBucketBatchSampler(LENGTHS, 8, shards=SHARD_OF, shuffle=False)
     with pytest.raises(ConfigurationError, match="shards: cannot be combined with replacement"):
         RandomSampler(range(N), True, shards=SHARD_OF)
+
+
+def of_nodes(nodes: int, world_size: int) -> list[LengthBucketBatchSampler]:
+    return [buckets(rank=rank, world_size=world_size, nodes=nodes) for rank in range(world_size)]
+
+
+@pytest.mark.parametrize(("nodes", "world_size"), [(2, 4), (3, 6), (4, 4)])
+def test_each_node_uses_its_own_shards_in_every_epoch(nodes: int, world_size: int) -> None:
+    used: list[set[int]] = [set() for _ in range(nodes)]
+    for epoch in range(3):
+        ranks = [list(sampler.draw(epoch)) for sampler in of_nodes(nodes, world_size)]
+        assert len({len(batches) for batches in ranks}) == 1
+        assert sorted(chain.from_iterable(chain.from_iterable(ranks))) == list(range(N))
+        for rank, batches in enumerate(ranks):
+            used[rank * nodes // world_size] |= {int(SHARD_OF[row]) for batch in batches for row in batch}
+    assert sorted(chain.from_iterable(used)) == list(range(SHARDS))
+    assert max(map(len, used)) - min(map(len, used)) <= 1
+    # What a cache is told is what is used: each node's windows, in order.
+    sampler = of_nodes(nodes, world_size)[-1]
+    windows = [set(SHARD_OF[window].tolist()) for window in sampler._windows_of(0)]
+    in_order = list(dict.fromkeys(int(SHARD_OF[row]) for batch in sampler.draw(0) for row in batch))
+    assert set.union(*windows) == used[-1]
+    assert set(in_order[: len(windows[0])]) == windows[0]
+
+
+@pytest.mark.parametrize(("before", "after"), [((2, 4), (2, 4)), ((2, 4), (3, 6)), ((2, 4), (1, 1)), ((1, 2), (2, 2))])
+def test_an_epoch_resumes_with_another_number_of_nodes(before: tuple[int, int], after: tuple[int, int]) -> None:
+    used: list[int] = []
+    samplers = of_nodes(*before)
+    for sampler in samplers:
+        used += chain.from_iterable(islice(sampler, 7))
+    state = samplers[0].state_dict()
+    for sampler in of_nodes(*after):
+        sampler.load_state_dict(state)
+        used += chain.from_iterable(sampler)
+        assert sampler.epoch == 0
+        # The next epoch has shares again.
+        assert list(sampler) == list(of_nodes(*after)[sampler.rank].draw(1))
+    assert Counter(used) == Counter(range(N))
+
+
+def test_numbers_of_nodes_that_cannot_be_are_refused() -> None:
+    for options in ({"nodes": 2}, {"nodes": 0}, {"nodes": 2, "world_size": 2, "longest_first": True}):
+        with pytest.raises(ConfigurationError, match="nodes: expected a divisor of the"):
+            buckets(**options)
+    with pytest.raises(SamplingError, match="nodes: expected at least 50 shards"):
+        buckets(nodes=50, world_size=50)
+    state = of_nodes(2, 2)[0].state_dict() | {"done": [[3, 1]], "nodes": 2}
+    with pytest.raises(ConfigurationError, match="2 nodes are impossible"):
+        buckets().load_state_dict(state)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from stores import make_rows, write_store
 from web_server import serving
 
-from tts_prep.errors import ConfigurationError
-from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.errors import ConfigurationError, StoreError
+from tts_prep.loader import Batch, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
 
 RANK = """
 import hashlib, json, sys
-from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+from tts_prep.loader import Batch, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 url, cache, size, rank, world_size, steps, state = sys.argv[1:]
 dataset = UtteranceDataset(url, cache=cache, cache_size=int(size))
@@ -106,6 +109,68 @@ def test_a_sampler_that_downloads_ahead_gives_the_same_batches_and_states(tmp_pa
         }
         ahead.load_state_dict(states[4])
         assert list(ahead) == list(plain.draw(0))[5:]
+
+
+def test_ranks_of_a_store_that_is_replaced_in_mid_epoch_end_before_other_data_and_its_state_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
+    rows = make_rows([20 + n % 50 for n in range(160)])
+    mels = {row.id: row.mel for row in rows}
+    store = write_store(tmp_path / "served" / "voice", rows, n_shards=24)
+    newer = [replace(row, mel=row.mel + 1) for row in rows]
+
+    def opened(rank: int) -> DataLoader[Batch]:  # each on a machine of its own, with half of the store in its cache
+        size = sum(path.stat().st_size for path in store.rglob("*.*")) // 2
+        dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / f"cache-{rank}", cache_size=size)
+        sampler = LengthBucketBatchSampler(
+            dataset.n_frames, max_frames=120, shards=dataset.shard, shard_window=3, rank=rank, world_size=2
+        )
+        return DataLoader(dataset, batch_sampler=sampler)
+
+    with serving(store.parent) as web:
+        loaders = [opened(rank) for rank in range(2)]
+        ranks = [iter(loader) for loader in loaders]
+        steps = 0
+        with pytest.raises(StoreError, match="voice: the store was replaced since it was opened; open it again"):
+            while steps < 80:
+                if steps == 5:
+                    shutil.rmtree(store)
+                    write_store(store, newer, n_shards=24)
+                # A step is made when every rank has its batch, and so by all ranks or by none.
+                for batch in [next(rank) for rank in ranks]:
+                    for name, mel, length in zip(batch.ids, batch.mel, batch.mel_lengths, strict=True):
+                        assert np.array_equal(mel[:length], mels[name])
+                steps += 1
+        assert 5 < steps < len(loaders[0]) - 5
+        state = loaders[0].state_dict()
+        for rank in ranks:
+            rank.close()
+        with pytest.raises(ConfigurationError, match="the state is of another dataset"):
+            opened(0).load_state_dict(state)
+
+
+def test_nodes_with_shares_download_their_half_of_the_store_in_all_epochs(tmp_path: Path) -> None:
+    rows = make_rows([20 + n % 50 for n in range(240)])
+    store = write_store(tmp_path / "served" / "voice", rows, n_shards=24)
+    shards = sum(path.stat().st_size for path in (store / "shards").iterdir())
+    rest = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    used: list[Counter[str]] = [Counter(), Counter()]
+    with serving(store.parent) as web:
+        for node in range(2):
+            (store.parent / f"node-{node}").symlink_to(store.parent, target_is_directory=True)
+            # With room for the share, and not for the store.
+            dataset = UtteranceDataset(
+                f"{web.url}/node-{node}/voice", cache=tmp_path / f"{node}", cache_size=rest + shards * 6 // 10
+            )
+            sampler = LengthBucketBatchSampler(
+                dataset.n_frames, 8, shards=dataset.shard, shard_window=3, rank=node, world_size=2, nodes=2
+            )
+            loader = DataLoader(dataset, batch_sampler=sampler)
+            for epoch in range(2):
+                used[epoch].update(id_ for batch in loader for id_ in batch.ids)
+            assert web.sent_of[f"node-{node}"] <= 1.1 * (rest + shards / 2)
+    assert used == [Counter(row.id for row in rows)] * 2
 
 
 def test_an_epoch_of_windows_downloads_every_file_once_into_a_cache_smaller_than_the_store(tmp_path: Path) -> None:

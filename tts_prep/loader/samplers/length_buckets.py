@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -101,6 +102,10 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             Each window has one smaller batch, which `drop_last` drops. Excludes `sampler`, `shuffle=False` and
             `equal_epochs`.
         shard_window: the number of shards of a window, with `shards`.
+        nodes: the number of machines, with `shards`. Each machine has its own shards in every epoch, and its own
+            windows of `shard_window` shards; the ranks 0 to ``world_size / nodes - 1`` are on the first one, and so on.
+            In each window, the largest batches are split until all machines have the same number. The epoch of a state
+            of another number of nodes or ranks is finished as it was begun, without shares. Excludes `longest_first`.
         equal_epochs: give all epochs the same number of batches. With `max_frames`, it varies a little otherwise, and
             frameworks that ask for it once, such as Lightning and the Trainer of Hugging Face, lose the last batches of
             a longer epoch and cannot resume. The largest batches are split to make the number that of the first epochs.
@@ -134,6 +139,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         window: int = 1 << 20,
         shards: npt.ArrayLike | None = None,
         shard_window: int = 32,
+        nodes: int = 1,
         equal_epochs: bool = False,
         rank: Rank = 0,
         world_size: int = 1,
@@ -144,6 +150,13 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             raise ConfigurationError("n_shapes: cannot be combined with drop_last or over_budget='alone'")
         if shards is not None and (sampler is not None or not shuffle or equal_epochs):
             raise ConfigurationError("shards: cannot be combined with sampler, shuffle=False or equal_epochs")
+        if nodes < 1 or self._n_ranks % nodes or (nodes > 1 and (shards is None or longest_first)):
+            raise ConfigurationError(
+                f"nodes: expected a divisor of the {self._n_ranks} ranks, with shards and without longest_first, found "
+                f"{nodes}"
+            )
+        # Of the epochs to come, and of the current one, which may have begun with another number.
+        self._nodes = self._begun_nodes = nodes
         self._fields = _check_fields(lengths)
         if n_shapes is not None and any(of.ndim > 1 for of in self._fields.values()):
             raise ConfigurationError("n_shapes: cannot be combined with lengths of parts, [n, k]")
@@ -168,6 +181,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         self._shard_windows = None if shards is None else ShardWindows(shards, shard_window, self.size)
         if self._shard_windows is not None:
             self._n_windows = len(self._shard_windows)
+            if len(np.unique(np.asarray(shards))) < nodes:
+                raise SamplingError(f"nodes: expected at least {nodes} shards, one for each; make smaller ones")
         self._equal_epochs = equal_epochs
         self._check_kept(n_kept, has_sampler=sampler is not None)
         if sampler is not None:
@@ -300,6 +315,11 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         drawn = epoch if self._shuffle else 0
         # The number of batches moved to the front is the world size with which the epoch began.
         leaders = (done[0][0] if done else self._n_ranks) if self._longest_first else 0
+        nodes = self._nodes_of(epoch, done)
+        if nodes > 1:
+            n_ranks = done[0][0] if done else self._n_ranks
+            yield from shared(self._node_windows(drawn, nodes, n_ranks), done, self._n_ranks, self._multiple_of)
+            return
         if self._n_windows > 1:
             yield from shared(self._windows(drawn, leaders), done, self._n_ranks, self._multiple_of)
             return
@@ -407,10 +427,62 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         for number in range(self._n_windows):
             yield windows.block(number, self._seed, epoch, _WINDOWS, number * _STREAMS + _UTTERANCES)
 
+    def _node_windows(self, epoch: int, nodes: int, n_ranks: int) -> Iterator[tuple[BatchPlan, bool]]:
+        """Yield the batches of a window of each node, in the order of ranks, and whether they are the last."""
+        windows, each = self._shard_windows, n_ranks // nodes
+        assert windows is not None
+        for number in range(windows.count(nodes)):
+            plans = []
+            for node in range(nodes):
+                stream = (number * nodes + node) * _STREAMS
+                drawn = windows.block(number, self._seed, epoch, _WINDOWS, stream + _UTTERANCES, node, nodes)
+                if self._left_out is not None:
+                    drawn = drawn[~self._left_out[drawn]]
+                plan, short = self._cut(drawn, epoch, self._random_word(epoch, stream + _REMAINDER))
+                plan = plan.without(short) if self._drop_last else plan
+                plans.append(plan.chosen(permutation(len(plan), self._seed, epoch, stream + _BATCHES)))
+            most = -(-max(map(len, plans)) // each) * each
+            evened = [plan.evened(most, self._multiple_of) if len(plan) else plan for plan in plans]
+            if any(len(plan) != most or plan.repeats for plan in evened):
+                raise SamplingError(
+                    f"nodes: window {number} has too few utterances for {most:,} batches on each of {nodes} nodes; "
+                    "decrease nodes, or increase shard_window or the size of batches"
+                )
+            # A step is a batch for each rank: those of the first node, of the second, and so on.
+            order = np.arange(nodes * most).reshape(nodes, most // each, each).transpose(1, 0, 2).ravel()
+            yield joined(evened).chosen(order), number == windows.count(nodes) - 1
+
+    def _nodes_of(self, epoch: int, done: EpochProgress) -> int:
+        return self._begun_nodes if done and (epoch, done) == (self._epoch, self._done) else self._nodes
+
+    def _begin(self, epoch: int, done: EpochProgress) -> None:
+        super()._begin(epoch, done)
+        self._begun_nodes = self._nodes
+
+    def state_dict(self, steps: int | None = None) -> dict[str, Any]:
+        """Return the position in the epoch; see `Sampler.state_dict`."""
+        state = super().state_dict(steps)
+        return state | {"nodes": self._nodes_of(self._epoch, self._done)} if state["done"] else state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume from a state; see `Sampler.load_state_dict`."""
+        super().load_state_dict(state)
+        nodes = operator.index(state.get("nodes", 1)) if self._done else self._nodes
+        if nodes < 1 or (nodes > 1 and (self._shard_windows is None or self._done[0][0] % nodes)):
+            self._begin(self._epoch, ())
+            raise ConfigurationError(f"load_state_dict: {nodes} nodes are impossible")
+        self._begun_nodes = nodes
+
     def _windows_of(self, epoch: int) -> Sequence[Int64Array]:
         """Return one position in each shard of each window of an epoch."""
-        windows = self._shard_windows
-        return windows.firsts(self._seed, epoch, _WINDOWS) if windows is not None and len(windows) > 1 else ()
+        windows, done = self._shard_windows, self._done if epoch == self._epoch else ()
+        nodes = self._nodes_of(epoch, done)
+        if windows is None or windows.count(nodes) == 1:
+            return ()
+        # An epoch that began with other ranks has batches of all nodes for each of them.
+        is_share = self.world_size > 1 and all(n_ranks == self.world_size for n_ranks, _ in done)
+        node = self.rank * nodes // self.world_size if is_share and nodes == self._nodes else None
+        return windows.firsts(self._seed, epoch, _WINDOWS, node, nodes)
 
     def _cut(
         self, positions: Int64Array, epoch: int | None = None, word: int | None = None

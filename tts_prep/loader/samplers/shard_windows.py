@@ -17,6 +17,8 @@ Int64Array = npt.NDArray[np.int64]
 class ShardWindows:
     """The utterances of an epoch in windows of whole shards, which are drawn in a new order every epoch.
 
+    With several nodes, each has its own shards in every epoch, and its own windows.
+
     Args:
         shards: [n] integers, the shard of each utterance.
         size: the number of shards of a window.
@@ -47,7 +49,25 @@ class ShardWindows:
     def __len__(self) -> int:
         return max(1, -(-len(self._counts) // self._size))
 
-    def block(self, number: int, seed: int, epoch: int, stream: int, order_stream: int) -> Int64Array:
+    def count(self, nodes: int) -> int:
+        """Return the number of windows of each node."""
+        if nodes == 1:
+            return len(self)
+        # Of some shards each: no node has more shards than another but for one.
+        return max(1, min(-(-len(self._counts) // (nodes * self._size)), len(self._counts) // nodes))
+
+    def of_node(self, node: int, nodes: int, seed: int, epoch: int, stream: int) -> list[Int64Array]:
+        """Return the shards of each window of a node; see `block`."""
+        order = permutation(len(self._counts), seed, epoch, stream)
+        if nodes == 1:
+            return [order[start : start + self._size] for start in range(0, len(order), self._size)]
+        owner = np.empty(len(order), np.int64)
+        owner[permutation(len(order), seed, 0, stream)] = np.arange(len(order)) % nodes
+        return np.array_split(order[owner[order] == node], self.count(nodes))
+
+    def block(
+        self, number: int, seed: int, epoch: int, stream: int, order_stream: int, node: int = 0, nodes: int = 1
+    ) -> Int64Array:
         """Return the positions of a window in random order.
 
         Args:
@@ -56,16 +76,19 @@ class ShardWindows:
             epoch: a non-negative integer.
             stream: the random stream of the order of shards, the same for all windows of an epoch.
             order_stream: the random stream of the order in this window.
+            node: whose window it is.
+            nodes: the number of nodes.
         """
-        chosen = permutation(len(self._counts), seed, epoch, stream)[number * self._size : (number + 1) * self._size]
+        chosen = self.of_node(node, nodes, seed, epoch, stream)[number]
         parts = [self._positions[self._ends[shard] - self._counts[shard] : self._ends[shard]] for shard in chosen]
         together = np.concatenate([np.empty(0, np.int64), *parts])
         return together[permutation(len(together), seed, epoch, order_stream)]
 
-    def firsts(self, seed: int, epoch: int, stream: int) -> list[Int64Array]:
-        """Return the first position of each shard of each window; see `block`."""
-        firsts = (self._ends - self._counts)[permutation(len(self._counts), seed, epoch, stream)]
-        return [self._positions[firsts[start : start + self._size]] for start in range(0, len(firsts), self._size)]
+    def firsts(self, seed: int, epoch: int, stream: int, node: int | None = 0, nodes: int = 1) -> list[Int64Array]:
+        """Return the first position of each shard of each window, of a node or of all of them; see `block`."""
+        chosen = range(nodes) if node is None else [node]
+        windows = zip(*(self.of_node(one, nodes, seed, epoch, stream) for one in chosen), strict=True)
+        return [self._positions[(self._ends - self._counts)[np.concatenate(parts)]] for parts in windows]
 
     def settings(self) -> Mapping[str, Any]:
         """Return what determines the order, for the fingerprint of a sampler; nothing if one window has all shards."""
