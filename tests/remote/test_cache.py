@@ -33,9 +33,9 @@ from tts_prep.errors import (
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import ChainDataset, DataLoader, LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.server import Server
+from tts_prep.remote.transfer import Patience
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")

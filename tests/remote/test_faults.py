@@ -26,9 +26,9 @@ from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.server import Server
+from tts_prep.remote.transfer import Patience
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")

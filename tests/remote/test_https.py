@@ -14,8 +14,8 @@ from web_server import serving
 
 from tts_prep.errors import CannotReadError
 from tts_prep.loader import UtteranceDataset
-from tts_prep.remote.arriving import Patience
 from tts_prep.remote.cache import CachedStore
+from tts_prep.remote.transfer import Patience
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")

@@ -17,9 +17,9 @@ from tts_prep.errors import StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.remote.arriving import Arrival, Patience
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.server import Server
+from tts_prep.remote.transfer import Arrival, Patience
 
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -170,7 +170,7 @@ def test_an_object_that_changes_between_two_requests_for_its_parts_is_read_again
 ) -> None:
     cached = CachedStore("s3://bucket/voice", tmp_path, patience=QUICK)
     entry = read_manifest(cached.folder).shards[0]
-    monkeypatch.setattr("tts_prep.remote.arriving.BLOCK", entry.size // 3 + 1)
+    monkeypatch.setattr("tts_prep.remote.transfer.BLOCK", entry.size // 3 + 1)
     name = f"bucket/voice/{entry.file}"
     before, changed = web.requests[name], []
 
@@ -189,7 +189,7 @@ def test_an_object_that_changes_between_two_requests_for_its_parts_is_read_again
 @pytest.fixture
 def pieces(web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[FileEntry], list[bytes]]:
     """Return what lists the pieces in which a file arrives that is asked for by 100,000 bytes."""
-    monkeypatch.setattr("tts_prep.remote.arriving.BLOCK", 100_000)
+    monkeypatch.setattr("tts_prep.remote.transfer.BLOCK", 100_000)
     server = Server("s3://bucket/voice")
     return lambda entry: list(server._pieces(entry.file, entry.size, entry.size, Arrival(), Event(), Patience()))
 

@@ -33,10 +33,10 @@ from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST, PLAN, PROVENANCE
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
-from tts_prep.remote.arriving import Patience, Stopped
-from tts_prep.remote.placing import is_at, placing
 from tts_prep.remote.server import THREADS, Server, has_answered, write_all
-from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, Room
+from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, CacheSpace
+from tts_prep.remote.transfer import Patience, Stopped
+from tts_prep.remote.written_once import is_at, written_once
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
@@ -94,7 +94,7 @@ class CachedStore:
         is_read_only = False
         try:
             (self._cache / PARTIAL).mkdir(parents=True, exist_ok=True)
-            self._room.remove_remains()
+            self._space.remove_remains()
         except OSError as error:
             if self._complete_version() is None:
                 raise WriteError(f"{self._cache}: cannot be written ({error.strerror}); give another cache") from error
@@ -103,7 +103,7 @@ class CachedStore:
 
     def _connect(self) -> None:
         self._server = Server(self._url, self._patience)
-        self._room = Room(self._cache, self._size)
+        self._space = CacheSpace(self._cache, self._size)
         self._linked: dict[str, Path] | None = None
         # The numbers of batches that need a file; the files of those that were yielded last, with their windows.
         self._needed: Counter[Path] = Counter()
@@ -216,12 +216,12 @@ class CachedStore:
 
         if is_made():
             return
-        with self._placing(path, is_made, wait=True) as file:
+        with self._written_once(path, is_made, wait=True) as file:
             if file is not None:
                 file.truncate(0)
                 write_all(file, data)
 
-    def _placing(
+    def _written_once(
         self, path: Path, is_made: Callable[[], bool], *, wait: bool
     ) -> contextlib.AbstractContextManager[Any]:
         # All in one folder, where what killed processes leave is found.
@@ -232,7 +232,7 @@ class CachedStore:
         except OSError as error:
             where = error.filename or path.parent
             raise WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
-        return placing(path, partial, is_made, self._longest_wait if wait else None)
+        return written_once(path, partial, is_made, self._longest_wait if wait else None)
 
     def ensure_open(self) -> None:
         """Download the manifest again if it is no longer in the cache, which somebody may have emptied.
@@ -296,15 +296,15 @@ class CachedStore:
         path, is_made = self.folder / entry.file, partial(self.has, entry)
         if is_made():
             return
-        with self._placing(path, is_made, wait=wait) as file:
+        with self._written_once(path, is_made, wait=wait) as file:
             if file is None:
                 return
             if self._is_linked(entry, path):
                 return
             if wait:
-                self._room.reserve(file, entry.size, self._longest_wait, self._next_use)
+                self._space.reserve(file, entry.size, self._longest_wait, self._next_use)
             else:
-                self._room.reserve(file, entry.size, None, self._next_use, self._next_use(path))
+                self._space.reserve(file, entry.size, None, self._next_use, self._next_use(path))
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:

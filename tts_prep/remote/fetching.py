@@ -16,9 +16,9 @@ from tts_prep.format.layout import LOCK, MANIFEST, PARTIAL_SUFFIX
 from tts_prep.format.records.manifest import FileEntry, Manifest, parse_manifest
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 from tts_prep.quantities import bytes_text
-from tts_prep.remote.arriving import Patience
-from tts_prep.remote.placing import placing
 from tts_prep.remote.server import THREADS, Server
+from tts_prep.remote.transfer import Patience
+from tts_prep.remote.written_once import written_once
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _fetch_file(server: Server, folder: Path, entry: FileEntry, stop: Event) -> 
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WriteError(f"{path.parent}: cannot be made ({error.strerror}); give another folder") from error
-    with placing(path, path.with_name(path.name + PARTIAL_SUFFIX), lambda: False, 0) as file:
+    with written_once(path, path.with_name(path.name + PARTIAL_SUFFIX), lambda: False, 0) as file:
         if file is not None:
             file.truncate(0)
             server.download(entry, file, stop)

@@ -27,7 +27,7 @@ from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
 from tts_prep.quantities import count_text
-from tts_prep.remote.arriving import BLOCK, Arrival, Patience, Stopped, arriving
+from tts_prep.remote.transfer import BLOCK, Arrival, Patience, Stopped, received
 
 PACKAGES: Final = {
     "s3": "s3fs",
@@ -173,7 +173,7 @@ class Server:
         """Return the bytes of a file as they arrive, up to one byte more than `most`."""
         # Here, because the first import of a library may take longer than an answer.
         system, root = self._system()
-        return arriving(self._opened(system, f"{root}/{name}", size), most, patience, arrival, stop)
+        return received(self._opened(system, f"{root}/{name}", size), most, patience, arrival, stop)
 
     @contextmanager
     def _opened(self, system: Any, path: str, size: int | None) -> Iterator[Any]:

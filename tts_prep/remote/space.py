@@ -1,4 +1,4 @@
-"""The room in a cache: what its files take, and the removal of the least recently used."""
+"""The space that a cache takes: what its files take together, and the removal of those that are used last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Final
 from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.layout import MANIFEST
-from tts_prep.remote.placing import is_at, try_lock
+from tts_prep.remote.written_once import is_at, try_lock
 
 PARTIAL: Final = ".partial"
 """The folder of files that are being downloaded."""
@@ -58,7 +58,7 @@ class _File:
         return cls(Path(entry.path), status.st_mtime_ns, status.st_size, max(1, status.st_nlink))
 
 
-class Room:
+class CacheSpace:
     """The files in a cache, of all stores.
 
     What they take together is kept in the lock file, so that a download need not look at each of them. A process that

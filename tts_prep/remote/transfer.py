@@ -56,7 +56,7 @@ class Arrival:
         return time.monotonic() - self.last
 
 
-def arriving(
+def received(
     source: AbstractContextManager[Any], most: int, patience: Patience, arrival: Arrival, stop: Event
 ) -> Iterator[bytes]:
     """Yield the bytes of a source as they arrive, up to one byte more than `most`.

@@ -32,7 +32,9 @@ os.register_at_fork(after_in_child=_close_in_child)
 
 
 @contextmanager
-def placing(path: Path, partial: Path, is_made: Callable[[], bool], stall: float | None) -> Iterator[FileIO | None]:
+def written_once(
+    path: Path, partial: Path, is_made: Callable[[], bool], stall: float | None
+) -> Iterator[FileIO | None]:
     """Yield a file to write, which then gets its place; None if another process or thread has made it meanwhile.
 
     The lock on it is one of the operating system, which ends with its holder: what a killed process has left is used by
