@@ -141,6 +141,8 @@ def our_batch(folder: Path, name: str, theirs: dict[str, Any]) -> tuple[dict[str
     examples = FastSpeech2Dataset(
         dataset.select([places[uid] for uid in theirs["ids"]]),
         batch_size=1000,
+        # Both sides get the recordings as they are, without prepare_align.
+        settings="any",
         pitch_feature=level,
         energy_feature=level,
         pitch_normalization=level == "phoneme_level",

@@ -49,7 +49,7 @@ Mel = Callable[[np.ndarray], Any]
 
 
 class Widen(ast.NodeTransformer):
-    """Read single precision as double, and leave decorators out."""
+    """Read single precision as double, and leave decorators and moves to a GPU out."""
 
     WIDER: typing.ClassVar = {
         "float32": "float64", "complex64": "complex128", "FloatTensor": "DoubleTensor", "float": "double"
@@ -58,6 +58,10 @@ class Widen(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         node.attr = self.WIDER.get(node.attr, node.attr)
         return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" else node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.decorator_list = [d for d in node.decorator_list if getattr(d, "id", "") in ("property", "staticmethod")]
@@ -305,17 +309,23 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         speechain_conventional,
     )
 
-    def tacotron_stft(folder: Path) -> Mel:
+    def tacotron_stft(folder: Path, file: str = "layers.py") -> Mel:
         compression = take(folder / "audio_processing.py", "dynamic_range_compression", "dynamic_range_decompression")
         # The pseudo-inverse is for the way back only, and takes a minute.
         numpy = types.SimpleNamespace(**vars(np))
         numpy.linalg = types.SimpleNamespace(pinv=np.transpose)
         stft = take(folder / "stft.py", "STFT", np=numpy).STFT
-        code = take(folder / "layers.py", "TacotronSTFT", STFT=stft, **vars(compression))
+        code = take(folder / file, "TacotronSTFT", STFT=stft, **vars(compression))
         layer = code.TacotronSTFT(1024, 256, 1024, 80, 22050, 0.0, 8000.0)
-        return lambda x: layer.mel_spectrogram(tensor(x))[0]
+        # FastSpeech 2 returns the energy, too.
+        return lambda x: torch.as_tensor(layer.mel_spectrogram(tensor(x))[0]).squeeze(0)
 
     fastpitch = "DeepLearningExamples/PyTorch/SpeechSynthesis/FastPitch/common"
+    yield (
+        "fastspeech2",
+        "ming024/FastSpeech2 audio/stft.py",
+        lambda: tacotron_stft(root / "FastSpeech2/audio", "stft.py"),
+    )
     yield "tacotron2", "NVIDIA/tacotron2 layers.py", lambda: tacotron_stft(root / "tacotron2")
     yield "fastpitch", f"NVIDIA/{fastpitch}/layers.py", lambda: tacotron_stft(root / fastpitch)
 
@@ -544,33 +554,15 @@ def sources(root: Path) -> Iterator[tuple[str, str, Callable[[], Mel]]]:
         loader = types.SimpleNamespace(spec_min=-12, spec_max=2)
         norm = take(at / "data_utils.py", "TextAudioSpeakerLoaderV3.norm_spec").norm_spec
         n_fft, rate, hop = settings
-        written: list[np.ndarray] = []
-        # The script takes a model of a recording's samples, whose result is not compared here, and writes a WAV file.
-        none = types.SimpleNamespace(model=lambda _: {"last_hidden_state": torch.zeros(1, 1, 1)})
-        script = take(
-            root / "GPT-SoVITS/GPT_SoVITS/prepare_datasets/2-get-hubert-wav32k.py",
-            *("maxx", "alpha", "name2go"),
-            load_audio=lambda *_: RECORDING.samples.astype(np.float32),
-            librosa=librosa,
-            wavfile=types.SimpleNamespace(write=lambda _, __, samples: written.append(samples)),
-            **dict.fromkeys(("hubert_dir", "wav32dir"), ""),
-            device="cpu",
-            is_half=False,
-            model=none,
-            my_save=lambda *_: None,
-            nan_fails=[],
-        )
 
         def mel(x: np.ndarray) -> Any:
-            script.name2go("", "")
-            x = written.pop().astype(np.float64) / 32768
             spectrum = code.spectrogram_torch(tensor(x), n_fft, rate, hop, n_fft, center=False)
             return norm(loader, code.spec_to_mel_torch(spectrum, n_fft, 100, rate, 0, None)[0])
 
         return mel
 
     for version, settings in (("v3", (1024, 24000, 256)), ("v4", (1280, 32000, 320))):
-        where = "RVC-Boss/GPT-SoVITS 2-get-hubert-wav32k.py, module/mel_processing.py and data_utils.py"
+        where = "RVC-Boss/GPT-SoVITS module/mel_processing.py and data_utils.py"
         yield f"gpt-sovits-{version}", where, functools.partial(gpt_sovits, *settings)
 
     def fish_speech() -> Mel:

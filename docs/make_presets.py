@@ -98,6 +98,11 @@ BEFORE = {
     "styletts2-true-24k": ("As `styletts2`.",),
     "speechain-tts": _SPEECHAIN,
     "speechain-conventional-tts": _SPEECHAIN,
+    "fastspeech2": (
+        "Training: `prepare_align` reads by librosa.load, which averages the channels and resamples, scales to full "
+        "scale and writes 16 bits: the largest sample, 32,768, wraps round if it is positive. Recordings that it wrote "
+        "stay as they are. Silence of the alignment is removed at the ends.",
+    ),
     "tacotron2": (
         "Training: 16-bit WAV of one channel at 22,050 Hz, divided by 32,768; the level is kept; no trimming.",
     ),
@@ -191,7 +196,12 @@ BEFORE = {
 PEAKS = {
     "scale": "scaled to a peak of {peak:g}",
     "limit": "scaled to a peak of {peak:g} if it is larger (`peak_mode`)",
-    "half": "the mean of the recording and of itself at a peak of {peak:g}, cut off to 16 bits (`peak_mode`)",
+}
+
+WRITTEN = {
+    "int16": "rounded to 16 bits",
+    "full": "scaled to full scale, and cut off to 16 bits, where the largest sample wraps round if it is positive",
+    "half": "the mean of the recording and of itself at a peak of 0.95, cut off to 16 bits",
 }
 
 FRAMING = {
@@ -314,6 +324,11 @@ def describe_reading(preset: Preset) -> list[str]:
         lines.append(f"resampled as by {preset.reading.resampler} (`resampler`)")
     if preset.reading.clips:
         lines.append("clipped to full scale (`clips`)")
+    if preset.reading.written:
+        at = f", at {preset.reading.through:,} Hz" if preset.reading.through else ""
+        lines.append(f"{WRITTEN[preset.reading.written]} (`written`){at}")
+    if preset.reading.through:
+        lines.append(f"resampled to {preset.reading.through:,} Hz first (`through`)")
     return lines
 
 
@@ -331,6 +346,8 @@ def describe(config: MelConfig) -> list[str]:
         steps.append("truncated to an even number of frames")
     if config.peak is not None:
         steps.append(PEAKS[config.peak_mode].format(peak=config.peak))
+    if config.least_length:
+        steps.append(f"zeros appended to {config.least_length:,} samples (`least_length`)")
     if config.length_multiple > 1:
         steps.append(f"zeros appended to a multiple of {config.length_multiple:,} samples (`length_multiple`)")
     if config.remove_dc:

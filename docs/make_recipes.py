@@ -92,7 +92,7 @@ def cases() -> Iterator[Case]:
     yield Case("Matcha-TTS", accepted.MATCHA, "matcha", _sizes("matcha"), _unscaled)
     yield Case("F5-TTS", accepted.F5_TTS, "f5-tts", {}, _raised)
     yield Case("StyleTTS2", accepted.STYLETTS2, "styletts2")
-    yield Case("FastSpeech 2", accepted.FASTSPEECH2, "tacotron2")
+    yield Case("FastSpeech 2", accepted.FASTSPEECH2, "fastspeech2")
     yield Case("FastPitch", accepted.FASTPITCH, "fastpitch")
     yield Case("Parakeet Transformer TTS", accepted.PARAKEET, "parakeet")
     yield Case("Parakeet WaveNet", accepted.WAVENET, "parakeet-wavenet")

@@ -157,12 +157,9 @@ def of_whole_tokens(samples: np.ndarray) -> np.ndarray:
     return np.concatenate([samples, np.zeros(int(np.ceil(len(samples) / 960)) * 960 - len(samples))])
 
 
-def wav32k(samples: np.ndarray) -> np.ndarray:
-    """Return what GPT-SoVITS's 2-get-hubert-wav32k.py writes, read again."""
-    maxx, alpha, peak = 0.95, 0.5, np.abs(samples).max()
-    if peak == 0:
-        return samples
-    return ((samples / peak * (maxx * alpha * 32768)) + ((1 - alpha) * 32768) * samples).astype("int16") / 32768
+def segment_and_pad_short(samples: np.ndarray) -> np.ndarray:
+    """Return what UnivNet's dataset makes of a short recording: its segment_length and pad_short."""
+    return np.pad(samples, (0, max(0, 16384 + 2000 - len(samples))))
 
 
 E5 = ln_max(1e-5)
@@ -183,6 +180,7 @@ RECIPES = {
     "speechain-conventional-tts": Recipe(
         22050, 1102, 1102, 275, "center", None, power_of, slaney(80, 125, 7600), log10_max
     ),
+    "fastspeech2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "fastpitch": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "hifigan": Recipe(22050, 1024, 1024, 256, "hf", 0.95, hifi, S80, E5),
@@ -198,7 +196,9 @@ RECIPES = {
     "cosyvoice": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, E5, prepare=at_most_full_scale),
     "cosyvoice2": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5, prepare=of_whole_tokens),
     "cosyvoice3": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, slaney(80, 0, 12000), E5, prepare=of_whole_tokens),
-    "univnet": Recipe(24000, 1024, 1024, 256, "hf", None, hifi, slaney(100, 0, 12000), E5),
+    "univnet": Recipe(
+        24000, 1024, 1024, 256, "hf", None, hifi, slaney(100, 0, 12000), E5, prepare=segment_and_pad_short
+    ),
     "matcha": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-5.536622, 2.116101)),
     "matcha-vctk": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.630575, 2.482914)),
     "matcha-hi-fi-captain": Recipe(22050, 1024, 1024, 256, "hf", None, hifi, S80, standardized(-6.38385, 2.541796)),
@@ -213,12 +213,8 @@ RECIPES = {
     "melgan": Recipe(
         22050, 1024, 1024, 256, "hf", 0.95, np.sqrt, slaney(80, 0, 11025), lambda x: np.log10(np.maximum(x, 1e-5))
     ),
-    "gpt-sovits-v3": Recipe(
-        24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits, prepare=wav32k
-    ),
-    "gpt-sovits-v4": Recipe(
-        32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits, prepare=wav32k
-    ),
+    "gpt-sovits-v3": Recipe(24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits),
+    "gpt-sovits-v4": Recipe(32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits),
     "fish-speech": Recipe(44100, 2048, 2048, 512, "hf", None, vits, slaney(160, 0, 22050), E5),
     "speechbrain-tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "speechbrain-hifigan": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),

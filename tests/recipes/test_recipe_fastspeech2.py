@@ -45,7 +45,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
         phones = [(0.0, 0.05, "sil"), *middle, (middle[-1][1], end, "sp")]
         (folder / f"S-000{number}.TextGrid").write_text(short_form({"phones": phones}, end))
     settings = AlignmentConfig(**CUT)
-    mel = PRESETS["tacotron2"]
+    mel = PRESETS["fastspeech2"]
     config = Configuration(mel=mel, text=TextConfig("phonemes", symbols="fastspeech2"), alignments=settings.as_dict())
     features = [
         make_feature("pitch", {"unvoiced": "interpolated"}, mel),

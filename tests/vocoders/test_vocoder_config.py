@@ -300,7 +300,8 @@ def test_vits_and_gpt_sovits_have_their_settings_in_the_table_data(tmp_path: Pat
     gpt = {**VITS, "sampling_rate": 32000, "filter_length": 2048, "win_length": 2048, "hop_length": 640}
     found = config(tmp_path, {"data": {**gpt, "n_mel_channels": 128}, "s2_ckpt_dir": "logs"})
     assert (found.power_offset, found.fmax, found.n_mels, found.hop_length) == (1e-8, 16000, 128, 640)
-    assert (found.peak, found.peak_mode, found.compression) == (0.95, "half", PRESETS["vits"].compression)
+    assert (found.peak, found.compression) == (None, PRESETS["vits"].compression)
+    assert read_vocoder_config(tmp_path / "config.json").reading == DESCRIPTIONS["gpt-sovits-v4"].reading
 
 
 def test_amphions_file_has_comments_and_commas_before_brackets(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.inference.manifests import manifest_of
+from tts_prep.preprocess.audio.framing import as_float
 from tts_prep.preprocess.audio.mel import Mel, MelExtractor
-from tts_prep.preprocess.audio.reading import read_samples
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import prepared, read_samples
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.examples import stored_mel
 from tts_prep.preprocess.make.recordings import cleaned, keeps_16_bits
@@ -51,7 +51,7 @@ class StoreMel:
 
         Args:
             waveform: [n_samples] of one channel, full scale ±1; int16 samples are divided by 32,768.
-            sample_rate: Hz; another rate than the store's is resampled as the store's recordings were.
+            sample_rate: Hz; the waveform is resampled, clipped and scaled as the store's recordings were.
 
         Raises:
             AudioError: it has more than one axis, no samples, or NaN or infinite ones.
@@ -64,10 +64,7 @@ class StoreMel:
         samples = np.ascontiguousarray(samples, np.float32)
         if not np.isfinite(samples).all():
             raise AudioError("waveform: holds NaN or infinite samples")
-        if sample_rate != self.sample_rate:
-            resampled = resample(samples, sample_rate, self.sample_rate, self._config.reading.resampler)
-            samples = np.ascontiguousarray(resampled)
-        return self._mel(samples, "waveform")
+        return self._mel(as_float(prepared(samples, sample_rate, self.sample_rate, self._config.reading)), "waveform")
 
     def _mel(self, samples: npt.NDArray[np.float32] | npt.NDArray[np.int16], name: str) -> Mel:
         config = self._config

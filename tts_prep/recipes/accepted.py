@@ -21,7 +21,10 @@ Settings = Literal["preset", "any"]
 """``"preset"`` accepts a store with the settings of the recipe's preset; ``"any"`` accepts every store."""
 
 _OF_WAVEFORM: Final = frozenset(
-    ("sample_rate", "channel", "resampler", "clips", "peak", "peak_mode", "framing", "edge_zeros", "length_multiple")
+    (
+        *("sample_rate", "channel", "resampler", "clips", "through", "written", "peak", "peak_mode"),
+        *("framing", "edge_zeros", "length_multiple", "least_length"),
+    )
 )
 """The settings that determine the stored waveform. Of framings, only ``ceil`` changes it."""
 
@@ -161,7 +164,7 @@ FASTPITCH: Final = Recipe(
 )
 FASTSPEECH2: Final = Recipe(
     "FastSpeech 2",
-    ("tacotron2",),
+    ("fastspeech2",),
     symbols="fastspeech2",
     ids={"blanks": None, "ends": False},
     frontend="arpabet",

@@ -1,13 +1,14 @@
 r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2, from a store.
 
-Prepare the store with the preset ``tacotron2``, and with pitch, energy and durations, which the store aligns itself::
+Prepare the store with the preset ``fastspeech2``, which includes ming024's ``prepare_align`` and changes nothing in
+recordings that it wrote, and with pitch, energy and durations, which the store aligns itself::
 
-    tts-prep ljspeech … --preset tacotron2 --frontend arpabet --symbols fastspeech2 \
+    tts-prep ljspeech … --preset fastspeech2 --frontend arpabet --symbols fastspeech2 \
       --feature durations --feature pitch:unvoiced=interpolated --feature energy
 
 or which are those of TextGrids, as in ming024's recipe::
 
-    tts-prep filelist … --preset tacotron2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
+    tts-prep filelist … --preset fastspeech2 --frontend phonemes --symbols fastspeech2 --alignments TextGrid \
       --feature durations:phonemes=alignment,silences=cut,surplus=cut \
       --feature pitch:unvoiced=interpolated --feature energy
 """
@@ -52,7 +53,7 @@ class FastSpeech2Dataset(DatasetMixin):
         pitch_normalization, energy_normalization: False keeps Hz and norms.
         statistics: ``{"pitch": [min, max, mean, std], "energy": […]}``, as in ming024's ``stats.json``; for validation,
             those of the training set. None computes them from this dataset.
-        settings: ``"preset"`` requires a store with all settings of the preset ``tacotron2`` and the symbols of
+        settings: ``"preset"`` requires a store with all settings of the preset ``fastspeech2`` and the symbols of
             ming024's code; ``"any"`` accepts every store.
 
     Raises:

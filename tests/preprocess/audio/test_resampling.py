@@ -54,6 +54,26 @@ def test_the_windowed_sinc_is_torchaudios(rate: int, sample_rate: int) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize(("rate", "sample_rate"), [*RATES[:5], (44_100, 16_000), (11_025, 32_000), (12_345, 16_000)])
+@pytest.mark.parametrize("n_samples", [700, 20_001])
+def test_ffmpegs_default_resampler_is_ffmpegs(rate: int, sample_rate: int, n_samples: int) -> None:
+    av = pytest.importorskip("av")
+    x = np.random.default_rng(1).uniform(-1, 1, n_samples).astype(np.float32)
+    frame = av.AudioFrame.from_ndarray(x[None].astype(np.float64), format="dblp", layout="mono")
+    frame.sample_rate = rate
+    resampler = av.AudioResampler(format="dblp", layout="mono", rate=sample_rate)
+    expected = [part.to_ndarray()[0] for part in [*resampler.resample(frame), *resampler.resample(None)]]
+    np.testing.assert_allclose(resample(x, rate, sample_rate, "ffmpeg"), np.concatenate(expected), rtol=0, atol=1e-14)
+
+
+def test_ffmpegs_resampler_takes_recordings_shorter_than_its_filter() -> None:
+    for n_samples in (1, 2, 40, 100):
+        found = resample(np.full(n_samples, 0.5, np.float32), 44_100, 16_000, "ffmpeg")
+        assert len(found) <= math.ceil(n_samples * 16_000 / 44_100)
+        # A constant stays one, but for the gain of other filters than the first, to which all are scaled.
+        np.testing.assert_allclose(found, 0.5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("quality", ["VHQ", "HQ", "MQ", "LQ", "QQ"])
 def test_soxr_has_its_qualities(quality: str) -> None:
     x = speech_like(0.2, 1).astype(np.float32)

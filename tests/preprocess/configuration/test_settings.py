@@ -104,6 +104,7 @@ def test_presets_read_channels_as_their_sources_do() -> None:
         "piper",
         "vevo",
         "zonos",
+        "fastspeech2",
     }
     assert {name for name, channel in channels.items() if channel == "mean"} == {
         name for name in channels if name.split("-")[0] in averaging

@@ -16,11 +16,12 @@ def _positive(name: str, value: float) -> None:
 
 
 CHANNELS: Final = ("first", "mean", "power")
-PEAK_MODES: Final = ("scale", "limit", "half")
+PEAK_MODES: Final = ("scale", "limit")
+WRITTEN: Final = ("", "int16", "full", "half")
 
 DEFAULT_RESAMPLER: Final = "soxr_hq"
-RESAMPLERS: Final = ("soxr_vhq", "soxr_hq", "soxr_mq", "soxr_lq", "soxr_qq", "torchaudio")
-"""The names of resamplers, as librosa's and torchaudio's documentation has them."""
+RESAMPLERS: Final = ("soxr_vhq", "soxr_hq", "soxr_mq", "soxr_lq", "soxr_qq", "torchaudio", "ffmpeg")
+"""The names of resamplers, as librosa's and torchaudio's documentation has them; ``ffmpeg`` is its default one."""
 
 WINDOWS: Final = ("hann", "hamming", "blackman", "povey")
 """The windows of a mel spectrogram."""
@@ -32,6 +33,7 @@ _LIMITS = {
     "n_mels": 4096,
     "edge_zeros": 65_536,
     "length_multiple": 65_536,
+    "least_length": 1_000_000,
 }
 """Limits of settings that determine memory and time, far above those of any preset."""
 
@@ -71,10 +73,9 @@ class MelConfig:
         frame_preemphasis: pre-emphasis is applied to each frame, with y[0] = (1 − a) · x[0], as Kaldi does.
         remove_dc: the mean of each frame's samples is subtracted, before pre-emphasis and window.
         peak: the absolute peak to which recordings are scaled; None keeps their level.
-        peak_mode: ``"scale"`` scales every recording to ``peak``; ``"limit"`` those alone whose peak is larger;
-            ``"half"`` gives the mean of the recording and the scaled one, cut off to 16 bits, as the files that
-            GPT-SoVITS trains on.
-        length_multiple: samples; zeros are appended to a multiple of it.
+        peak_mode: ``"scale"`` scales every recording to ``peak``; ``"limit"`` those alone whose peak is larger.
+        least_length, length_multiple: samples; zeros are appended to at least the first, and to a multiple of the
+            second.
         power: the exponent of magnitudes before the filter bank: 1 or 2.
         power_offset: a constant added to ``|X|²``.
         power_floor: the floor of ``|X|²``, after the offset.
@@ -115,6 +116,7 @@ class MelConfig:
     remove_dc: bool = False
     peak_mode: str = "scale"
     length_multiple: int = 1
+    least_length: int = 0
 
     def __post_init__(self) -> None:
         for name in ("sample_rate", "n_fft", "win_length", "hop_length", "length_multiple"):
@@ -147,8 +149,8 @@ class MelConfig:
             raise ConfigurationError(f"preemphasis: expected a number from 0 to 1, found {self.preemphasis}")
         if self.peak is not None:
             _positive("peak", self.peak)
-        if min(self.edge_zeros, self.power_offset, self.power_floor) < 0:
-            raise ConfigurationError("edge_zeros, power_offset, power_floor: expected numbers >= 0")
+        if min(self.edge_zeros, self.least_length, self.power_offset, self.power_floor) < 0:
+            raise ConfigurationError("edge_zeros, least_length, power_offset, power_floor: expected numbers >= 0")
         for name in PER_BIN:
             values = getattr(self.compression, name)
             if values is not None and len(values) != self.n_mels:
@@ -166,6 +168,7 @@ class MelConfig:
             "remove_dc": False,
             "peak_mode": "scale",
             "length_multiple": 1,
+            "least_length": 0,
         }
         values = asdict(self) | {"compression": self.compression.as_dict()}
         return {name: value for name, value in values.items() if name not in later or value != later[name]}
@@ -190,22 +193,35 @@ class ReadingConfig:
             ``"power"`` divides the sum of two by √2, as ffmpeg does for samples of 32 bits; a number selects a channel,
             counted from 0.
         resampler: how recordings with another sample rate than that of the mel are resampled: ``"soxr_vhq"``,
-            ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), or ``"torchaudio"`` (a sinc
-            with a Hann window, torchaudio's default).
+            ``"soxr_hq"``, ``"soxr_mq"``, ``"soxr_lq"``, ``"soxr_qq"`` (soxr's qualities), ``"torchaudio"`` (a sinc
+            with a Hann window, torchaudio's default) or ``"ffmpeg"`` (a sinc with a Kaiser window, ffmpeg's default).
         clips: samples beyond full scale are clipped, after resampling.
+        through: the rate to which recordings are resampled first, Hz, and from there to that of the mel; 0 for none.
+        written: how the system's own scripts write recordings, at the rate ``through`` if there is one: ``""`` (they
+            do not), ``"int16"`` (rounded, as ffmpeg's s16le), ``"full"`` (scaled to full scale, and the fraction cut
+            off, as ming024's ``prepare_align``, in which the largest sample wraps round if it is positive) or
+            ``"half"`` (the mean of the recording and of itself at a peak of 0.95, and the fraction cut off, as
+            GPT-SoVITS's ``2-get-hubert-wav32k.py``).
     """
 
     channel: str | int = "first"
     resampler: str = DEFAULT_RESAMPLER
     clips: bool = False
+    through: int = 0
+    written: str = ""
 
     def __post_init__(self) -> None:
         if self.resampler not in RESAMPLERS:
             raise ConfigurationError(f"resampler: expected one of {', '.join(RESAMPLERS)}, found {self.resampler!r}")
         if self.channel not in CHANNELS and not isinstance(self.channel, int):
             raise ConfigurationError(f"channel: expected one of {', '.join(CHANNELS)}, found {self.channel!r}")
+        _one_of("written", self.written, *WRITTEN)
+        if not 0 <= self.through <= _LIMITS["sample_rate"]:
+            raise ConfigurationError(f"through: expected a sample rate in Hz, or 0, found {self.through}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as in the manifest: the resampler and clipping only if they are not the default."""
-        resampler = {} if self.resampler == DEFAULT_RESAMPLER else {"resampler": self.resampler}
-        return {"channel": self.channel, **resampler, **({"clips": True} if self.clips else {})}
+        """Return the settings as in the manifest: but for ``channel`` only those that are not the default."""
+        default = ReadingConfig(self.channel)
+        return {
+            name: value for name, value in asdict(self).items() if name == "channel" or value != getattr(default, name)
+        }

@@ -28,9 +28,14 @@ def as_float(samples: Samples) -> Waveform:
 
 
 def whole(waveform: Samples, config: MelConfig) -> Samples:
-    """Return the waveform with zeros to a multiple of ``length_multiple``: itself if it is one."""
-    missing = -len(waveform) % config.length_multiple
+    """Return the waveform with zeros to ``least_length`` and a multiple of ``length_multiple``: itself if it is one."""
+    missing = _whole_length(len(waveform), config) - len(waveform)
     return np.concatenate([waveform, np.zeros(missing, waveform.dtype)]) if missing else waveform
+
+
+def _whole_length(n_samples: int, config: MelConfig) -> int:
+    n_samples = max(n_samples, config.least_length if n_samples else 0)
+    return n_samples + -n_samples % config.length_multiple
 
 
 _LONG = 256
@@ -46,7 +51,7 @@ def frame_padding(n_samples: int, config: MelConfig) -> tuple[int, int]:
     Raises:
         AudioError: the waveform is too short for the framing.
     """
-    n = n_samples + -n_samples % config.length_multiple + 2 * config.edge_zeros
+    n = _whole_length(n_samples, config) + 2 * config.edge_zeros
     if config.framing == "center":
         left = right = config.n_fft // 2
     elif config.framing == "snip":
@@ -79,7 +84,7 @@ def n_frames(n_samples: int, config: MelConfig) -> int:
         AudioError: the waveform is too short for the framing, or has no frame.
     """
     left, right = frame_padding(n_samples, config)
-    padded = n_samples + -n_samples % config.length_multiple + 2 * config.edge_zeros + left + right
+    padded = _whole_length(n_samples, config) + 2 * config.edge_zeros + left + right
     frames = 1 + (padded - config.n_fft) // config.hop_length
     frames -= config.drop_last_frame
     if config.round_frames:
@@ -94,7 +99,7 @@ def aligned_waveform(waveform: Samples, config: MelConfig) -> Samples:
     """Return the waveform aligned with the frames, to train a vocoder with.
 
     With framing ``"ceil"`` it has ⌈N/hop⌉ · hop samples, so that frames × hop = samples; otherwise it is the waveform
-    itself. It includes ``edge_zeros``, and zeros to a ``length_multiple``.
+    itself. It includes ``edge_zeros``, and zeros to ``least_length`` and a ``length_multiple``.
 
     Args:
         waveform: [n_samples] float32 or int16, of which the result is as well.

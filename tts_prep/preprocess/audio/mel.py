@@ -208,12 +208,7 @@ def leveled(waveform: Samples, config: MelConfig) -> tuple[Samples, float]:
     peak = largest_sample(waveform) if config.peak is not None else 0.0
     if config.peak is None or peak == 0 or (config.peak_mode == "limit" and peak <= config.peak):
         return waveform, 1.0
-    if config.peak_mode != "half":
-        return waveform, config.peak / peak
-    # In the order of GPT-SoVITS's 2-get-hubert-wav32k.py: rounding decides which fraction is cut off.
-    samples = as_float(waveform)
-    mixed = samples / np.float32(peak) * np.float32(config.peak * 16384) + np.float32(16384) * samples
-    return np.clip(mixed, -32768, 32767, out=mixed).astype(np.int16), 1.0
+    return waveform, config.peak / peak
 
 
 def largest_sample(waveform: Samples) -> float:

@@ -38,7 +38,9 @@ class Preset:
 
 _LOG10 = Compression(log="log10", floor=1e-10)
 _MEAN = ReadingConfig(channel="mean")
-_POWER = ReadingConfig(channel="power")
+_AS_WHISPER = ReadingConfig(channel="mean", resampler="ffmpeg", written="int16")
+# What 2-get-hubert-wav32k.py writes, which training reads at its own rate.
+_AS_GPT_SOVITS = ReadingConfig(channel="power", resampler="ffmpeg", written="half")
 _BY_TORCHAUDIO = ReadingConfig(resampler="torchaudio")
 _MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 
@@ -70,14 +72,12 @@ _VOCOS = MelConfig(
 )
 _NEMO_FASTPITCH = MelConfig(periodic_window=False, pad_mode="constant", compression=Compression(floor_mode="add"))
 _NEMO_HIFIGAN = MelConfig(periodic_window=False, framing="hifigan", pad_mode="constant")
-# (ln x + 12) / 14 · 2 − 1: −12 to 2 is mapped to −1 to 1. 2-get-hubert-wav32k.py writes the level.
+# (ln x + 12) / 14 · 2 − 1: −12 to 2 is mapped to −1 to 1.
 _GPT_SOVITS = replace(
     _HIFIGAN,
     sample_rate=24000,
     n_mels=100,
     fmax=12000.0,
-    peak=0.95,
-    peak_mode="half",
     power_offset=1e-8,
     compression=Compression(scale=1 / 7, offset=5 / 7),
 )
@@ -185,6 +185,12 @@ _ALL = (
         "SpeeChain: Speech2MelSpec with config/feat/log_mel/conventional_tts.yaml, which none of its TTS recipes uses",
         _BY_TORCHAUDIO,
     ),
+    Preset(
+        "fastspeech2",
+        MelConfig(),
+        "ming024's FastSpeech 2: get_mel_from_wav of audio/tools.py, after prepare_align, with config/LJSpeech",
+        ReadingConfig(channel="mean", written="full"),
+    ),
     Preset("tacotron2", MelConfig(), "NVIDIA Tacotron 2 and WaveGlow: TacotronSTFT of layers.py with hparams.py"),
     Preset(
         "fastpitch",
@@ -267,7 +273,7 @@ _ALL = (
     ),
     Preset(
         "univnet",
-        replace(_HIFIGAN, sample_rate=24000, n_mels=100, fmax=12000.0),
+        replace(_HIFIGAN, sample_rate=24000, n_mels=100, fmax=12000.0, least_length=18384),
         "UnivNet: TacotronSTFT of maum-ai/univnet, utils/stft.py with config/default_c32.yaml and default_c16.yaml",
     ),
     Preset(
@@ -357,13 +363,13 @@ _ALL = (
         "gpt-sovits-v3",
         _GPT_SOVITS,
         "GPT-SoVITS v3: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV3",
-        _POWER,
+        replace(_AS_GPT_SOVITS, through=32000),
     ),
     Preset(
         "gpt-sovits-v4",
         replace(_GPT_SOVITS, sample_rate=32000, n_fft=1280, win_length=1280, hop_length=320, fmax=16000.0),
         "GPT-SoVITS v4: spec_to_mel_torch and norm_spec of GPT_SoVITS/module, TextAudioSpeakerLoaderV4",
-        _POWER,
+        _AS_GPT_SOVITS,
     ),
     Preset(
         "fish-speech",
@@ -438,7 +444,7 @@ _ALL = (
             compression=Compression(scale=2 / _TORTOISE_RANGE, offset=2 * 11.512925148010254 / _TORTOISE_RANGE - 1),
         ),
         "Tortoise's diffusion: wav_to_univnet_mel of tortoise/utils/audio.py, normalized",
-        _BY_TORCHAUDIO,
+        ReadingConfig(resampler="torchaudio", clips=True, through=22050),
     ),
     Preset(
         "zonos-speaker",
@@ -466,13 +472,13 @@ _ALL = (
         "whisper-80",
         _WHISPER,
         "Whisper: log_mel_spectrogram of whisper/audio.py, 80 bins: tiny to large-v2",
-        _MEAN,
+        _AS_WHISPER,
     ),
     Preset(
         "whisper-128",
         replace(_WHISPER, n_mels=128),
         "Whisper: log_mel_spectrogram of whisper/audio.py, 128 bins: large-v3 and turbo",
-        _MEAN,
+        _AS_WHISPER,
     ),
 )
 

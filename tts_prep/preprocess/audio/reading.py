@@ -90,11 +90,53 @@ def read_samples(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        if recording.file.samplerate != sample_rate:
-            waveform = np.ascontiguousarray(
-                resample(as_float(waveform), recording.file.samplerate, sample_rate, config.resampler)
-            )
-        return _within_full_scale(waveform, config)
+        of_16_bits = recording.file.subtype == "PCM_16"
+        samples = prepared(waveform, recording.file.samplerate, sample_rate, config, of_16_bits=of_16_bits)
+        return samples if keeps_16_bits else as_float(samples)
+
+
+def prepared(
+    samples: Samples, rate: int, sample_rate: int, config: ReadingConfig, *, of_16_bits: bool = False
+) -> Samples:
+    """Return decoded samples as the system of these settings has them in training: resampled, clipped, written.
+
+    Args:
+        samples: [n_samples] of one channel.
+        rate, sample_rate: their rate, and the new one, Hz.
+        of_16_bits: they are those, or means of those, of 16 bits.
+
+    Returns:
+        [n_samples] float32, or int16.
+    """
+    between = config.through or sample_rate
+    found: Any = samples if rate == between else resample(as_float(samples), rate, between, config.resampler)
+    if config.clips and found.dtype != np.int16:
+        found = np.clip(found, -1, 1)
+    if config.written:
+        found = _written(found, config.written, of_16_bits and rate == between)
+    if between != sample_rate:
+        found = resample(as_float(found), between, sample_rate, config.resampler)
+    waveform: Samples = found if found.dtype == np.int16 else np.ascontiguousarray(found, np.float32)
+    return waveform
+
+
+def _written(samples: Any, how: str, of_16_bits: bool) -> Any:
+    """Return samples as they are in the files that a system's own scripts write, int16; silence as it is."""
+    if how == "int16":
+        if samples.dtype == np.int16:
+            return samples
+        # ffmpeg rounds means of integers half up, and numbers half to even.
+        scaled = np.multiply(samples, 32768.0)
+        return np.clip(np.floor(scaled + 0.5) if of_16_bits else np.rint(scaled), -32768, 32767).astype(np.int16)
+    samples = as_float(samples)
+    peak = np.abs(samples).max(initial=0)
+    if not peak:
+        return samples
+    # In the order of the scripts: rounding decides which fraction is cut off.
+    if how == "full":
+        return (samples / peak * np.float32(32768)).astype(np.int32).astype(np.int16)
+    mixed = samples / peak * np.float32(0.95 * 16384) + np.float32(16384) * samples
+    return np.clip(mixed, -32768, 32767, out=mixed).astype(np.int16)
 
 
 def read_excerpt(
@@ -109,8 +151,9 @@ def read_excerpt(
 ) -> tuple[Waveform, int] | None:
     """Read samples ``start`` to ``stop`` of a recording; return them and the length of the recording.
 
-    Return None if an excerpt cannot be read separately: the recording must be resampled, or its format does not support
-    exact seeking (in MP3 and Opus, samples after a seek differ from those of a read from the start).
+    It is not `prepared`. Return None if an excerpt cannot be read separately: the recording must be resampled, or its
+    format does not support exact seeking (in MP3 and Opus, samples after a seek differ from those of a read from the
+    start).
 
     Returns:
         [n_samples] float32, fewer than requested if the recording ends earlier; the number of samples of the recording.
@@ -126,11 +169,7 @@ def read_excerpt(
         length = recording.n_samples
         start, stop = min(start, length), length if stop is None else min(stop, length)
         samples = _decoded(recording, start, stop - start, config, remarks)[0]
-        return as_float(_within_full_scale(samples, config)), length
-
-
-def _within_full_scale(samples: Samples, config: ReadingConfig) -> Samples:
-    return np.clip(samples, -1, 1, out=samples) if config.clips and samples.dtype != np.int16 else samples
+        return as_float(samples), length
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Resampling of waveforms by soxr, or by the windowed sinc of torchaudio."""
+"""Resampling of waveforms by soxr, or by the windowed sincs of torchaudio and ffmpeg."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER
 from tts_prep.preprocess.audio.framing import Waveform
 
 # torchaudio's defaults: the number of zero crossings on each side, and the cut-off as a share of the lower rate's half.
 _CROSSINGS, _ROLLOFF = 6, 0.99
+# The defaults of ffmpeg's libswresample: filter_size, cutoff, kaiser_beta and 2 ** phase_shift.
+_TAPS, _CUTOFF, _BETA, _MAX_PHASES = 32, 0.97, 9, 1024
 
 
-def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER) -> Waveform:
+def resample(
+    waveform: Waveform, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
+) -> Waveform | npt.NDArray[np.float64]:
     """Return a waveform at another sample rate.
 
     Args:
@@ -24,13 +29,15 @@ def resample(waveform: Waveform, rate: int, sample_rate: int, resampler: str = D
         resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
 
     Returns:
-        [n_new] float32: ⌈n_samples · sample_rate / rate⌉ samples. Where soxr returns one less, a zero follows, as in
-        ``librosa.resample``.
+        [n_new] float32, and float64 of ``ffmpeg``: ⌈n_samples · sample_rate / rate⌉ samples. Where soxr returns one
+        less, a zero follows, as in ``librosa.resample``; ffmpeg returns up to one less or more.
     """
     if rate == sample_rate:
         return waveform
     if resampler == "torchaudio":
         return _windowed_sinc(waveform, rate, sample_rate)
+    if resampler == "ffmpeg":
+        return _as_ffmpeg(waveform, rate, sample_rate)
     import soxr
 
     made = soxr.resample(waveform, rate, sample_rate, quality=resampler.removeprefix("soxr_").upper())
@@ -81,3 +88,45 @@ def _taps(up: int, down: int) -> npt.NDArray[np.float64]:
     window = np.cos(time * np.pi / (2 * _CROSSINGS)) ** 2
     taps: npt.NDArray[np.float64] = (np.sinc(time) * window * (cutoff / down)).astype(np.float32).astype(np.float64)
     return taps
+
+
+def _as_ffmpeg(waveform: Waveform, rate: int, sample_rate: int) -> npt.NDArray[np.float64]:
+    """Return what ffmpeg's libswresample makes of a waveform, without its rounding to float32, [n_new] float64.
+
+    Recordings shorter than the filter, some 100 samples, are not as there.
+    """
+    divisor = math.gcd(rate, sample_rate)
+    up, down = sample_rate // divisor, rate // divisor
+    bank = _filters_of_ffmpeg(up, down)
+    n_phases, n_taps = len(bank) - 1, bank.shape[1]
+    centre = (n_taps - 1) // 2
+    # The beginning is mirrored without its first sample. The end is, with its last one, as far as half of the samples
+    # from the window on that was the first to lack one.
+    first = max(0, -((n_taps - 1 - centre - len(waveform)) * up // down))
+    lacking = min(len(waveform) - (first * down // up - centre), n_taps)
+    n_new = max(0, -((n_taps - 1 - centre - len(waveform) - (lacking + 1) // 2) * up // down))
+    mirrored = np.pad(np.pad(waveform.astype(np.float64), (n_taps, 0), "reflect"), (0, n_taps), "symmetric")
+    windows = sliding_window_view(mirrored, n_taps)
+    result = np.empty(n_new)
+    for output in range(min(up, n_new)):
+        whole, part = divmod(output * down, up)
+        phase, between = divmod(part * n_phases, up)
+        taps = bank[phase] + (bank[phase + 1] - bank[phase]) * (between / up)
+        new = result[output::up]
+        np.matmul(windows[n_taps - centre + whole :: down][: len(new)], taps, out=new)
+    return result
+
+
+@lru_cache(maxsize=16)
+def _filters_of_ffmpeg(up: int, down: int) -> npt.NDArray[np.float64]:
+    """Return the filters of ``up`` outputs between two samples, or of 1,024, [n_phases + 1, n_taps] float64."""
+    from scipy.special import i0
+
+    cutoff = min(up / down * _CUTOFF, 1.0)
+    n_taps = math.ceil(_TAPS / cutoff)
+    n_taps += n_taps % 2
+    n_phases = min(up, _MAX_PHASES)
+    times = np.arange(n_taps) - (n_taps - 1) // 2 - np.arange(n_phases + 1)[:, None] / n_phases
+    bank = np.sinc(times * cutoff) * i0(_BETA * np.sqrt(np.maximum(1 - (2 * times / n_taps) ** 2, 0)))
+    filters: npt.NDArray[np.float64] = bank / bank[0].sum()
+    return filters

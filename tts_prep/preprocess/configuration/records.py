@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -232,7 +232,7 @@ class Configuration:
             audio = dict(value["audio"])
             audio["compression"] = Compression(**audio["compression"])
             reading = {"channel": audio.pop("channel")}
-            reading |= {name: audio.pop(name) for name in ("resampler", "clips") if name in audio}
+            reading |= {part.name: audio.pop(part.name) for part in fields(ReadingConfig) if part.name in audio}
             corpus, text = dict(value["corpus"]), dict(value["text"])
             ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
             text["lexicon"] = tuple((str(word), str(phones), code) for word, phones, code in text.pop("lexicon", ()))

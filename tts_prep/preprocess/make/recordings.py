@@ -18,7 +18,7 @@ from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
 from tts_prep.preprocess.audio.cleaning.trimming import Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
-from tts_prep.preprocess.audio.reading import read_excerpt, read_samples, read_waveform
+from tts_prep.preprocess.audio.reading import prepared, read_excerpt, read_samples, read_waveform
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
@@ -69,17 +69,19 @@ def read_utterance(
 def _read_excerpt(
     path: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig, remarks: list[str] | None
 ) -> Waveform:
-    start = round(utterance.start * sample_rate)
-    stop = None if utterance.end is None else round(utterance.end * sample_rate)
-    result = read_excerpt(path, sample_rate, start, stop, config, inside=utterance.inside, remarks=remarks)
+    # What a system's scripts do to the level of a file, they do to that of the excerpt.
+    rate, plain = config.through or sample_rate, replace(config, through=0, written="")
+    start = round(utterance.start * rate)
+    stop = None if utterance.end is None else round(utterance.end * rate)
+    result = read_excerpt(path, rate, start, stop, plain, inside=utterance.inside, remarks=remarks)
     if result is None:
-        recording, found = _full_recording(path, file_version(path), utterance.inside, sample_rate, config)
+        recording, found = _full_recording(path, file_version(path), utterance.inside, rate, plain)
         if remarks is not None:
             remarks.extend(found)
         result = recording[start:stop], len(recording)
     excerpt, length = result
-    _check_excerpt(path.name, utterance, excerpt, length, sample_rate)
-    return np.array(excerpt, np.float32)
+    _check_excerpt(path.name, utterance, excerpt, length, rate)
+    return as_float(prepared(np.array(excerpt, np.float32), rate, sample_rate, config))
 
 
 def _check_excerpt(name: str, utterance: SourceUtterance, excerpt: Waveform, length: int, sample_rate: int) -> None:
