@@ -87,7 +87,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     n_frames = _count_frames(data, start, first)
     if tag in (b"Xing", b"Info"):
         n_frames -= 1
-    contents = None if start else _EMPTY_TAG + data
+    contents = _EMPTY_TAG + data[start:]
     if promised is None:
         n_samples = n_frames * first.n_samples
         # libmpg123 estimates the length by the size of the first frame.
@@ -207,6 +207,10 @@ def _end_of_frames(data: bytes) -> int:
             stop -= size + (32 if flags & 1 << 31 else 0)
         if data[max(0, stop - 9) : stop] == b"LYRICS200" and data[max(0, stop - 15) : stop - 9].isdigit():
             stop -= 15 + int(data[stop - 15 : stop - 9])
+        if data[max(0, stop - 9) : stop] == b"LYRICSEND":
+            # Lyrics3 without a size: at most 5,100 bytes between these words.
+            begin = data.rfind(b"LYRICSBEGIN", max(0, stop - 5_120), stop)
+            stop = begin if begin >= 0 else stop
         if stop == before or stop < 0:
             return max(0, stop)
 
@@ -216,4 +220,4 @@ def _is_mpeg(header: bytes) -> bool:
     return len(header) >= 4 and header[0] == 0xFF and header[1] & 0xE0 == 0xE0 and header[1] & 0x06 != 0
 
 
-MPEG: Final = Container(_is_mpeg, lambda file, start, _: inspect_mpeg(read_from(file, 0), start))
+MPEG: Final = Container(_is_mpeg, lambda file, start, _: inspect_mpeg(read_from(file, 0), start), after_zeros=True)

@@ -196,7 +196,7 @@ def inspect_ogg(data: bytes) -> Stream:
     pages = _pages(data)
     first = data[pages[0].body : pages[0].end]
     if first.startswith(b"OpusHead") and len(first) >= 19:
-        return Stream("Ogg", contents=_at_48000_hertz(data, pages[0]))
+        return Stream("Ogg", contents=_opus(data, pages))
     if first.startswith(b"\x7fFLAC"):
         return _flac(data, pages)
     if not first.startswith(b"\x01vorbis"):
@@ -236,13 +236,28 @@ def _pages(data: bytes) -> list[_Page]:
     return pages
 
 
-def _at_48000_hertz(data: bytes, page: _Page) -> bytes:
+def _opus(data: bytes, pages: list[_Page]) -> bytes:
     """Return an Opus file whose header names the rate of the codec as that of the encoder's input."""
     changed = bytearray(data)
-    struct.pack_into("<I", changed, page.body + 12, 48_000)
-    checksum = page_checksum(bytes(changed[page.position : page.end]))
-    struct.pack_into("<I", changed, page.position + 22, checksum)
+    struct.pack_into("<I", changed, pages[0].body + 12, 48_000)
+    last = pages[-1]
+    if last.granule > 0 and all(page.granule <= 0 for page in pages[:-1]):
+        # A cut by ffmpeg's -c copy counts from where it was cut, which libsndfile refuses if there is one page.
+        n_samples = sum(map(_opus_samples, _packets(data, [last])))
+        struct.pack_into("<q", changed, last.position + 6, min(last.granule, n_samples))
+    for page in (pages[0], last):
+        checksum = page_checksum(bytes(changed[page.position : page.end]))
+        struct.pack_into("<I", changed, page.position + 22, checksum)
     return bytes(changed)
+
+
+def _opus_samples(packet: bytes) -> int:
+    """Return the number of samples of a packet at 48 kHz, by its first byte or two (RFC 6716, 3.1 and 3.2)."""
+    config, frames = packet[0] >> 3 if packet else 0, (packet[:1] or b"\0")[0] & 3
+    shortest, sizes = (
+        (480, (1, 2, 4, 6)) if config < 12 else (480, (1, 2, 1, 2)) if config < 16 else (120, (1, 2, 4, 8))
+    )
+    return shortest * sizes[config & 3] * (packet[1] & 63 if frames == 3 and len(packet) > 1 else min(frames, 1) + 1)
 
 
 def _packets(data: bytes, pages: list[_Page]) -> Iterator[bytes]:

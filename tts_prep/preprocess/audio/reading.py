@@ -52,7 +52,7 @@ def read_waveform(
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    Supported are WAV, RF64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC; with the extra
+    Supported are WAV, RF64, BW64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC; with the extra
     ``ffmpeg``, MP4 (M4A), WebM, Matroska and AAC. Integer samples
     are divided by their full scale; 16 and 24 bits remain exact.
 

@@ -122,7 +122,8 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
                 check_length(found, length)
                 behind = start + 8 + riff_size if riff_size < UNKNOWN_32 else 0
                 check_alone(file, max(behind, position + length), size, _BEGINNING)
-                stream = _samples(file, form, fact, position, length)
+                # libsndfile does not know BW64, which is RF64 under another name.
+                stream = _samples(file, form, fact, position, length, rewrite=beginning[:4] == b"BW64")
                 usual = beginning[:4] + beginning[8:] == (b"RF64WAVE" if is_long else b"RIFFWAVE")
                 return _with_plain(file, stream, form, names, position, length) if usual and not start else stream
             length = _end_behind_chunks(file, position, size, order) - position
@@ -273,6 +274,7 @@ def _end_behind_chunks(file: FileIO, position: int, size: int, order: str) -> in
 
 
 _MAX_TAGS = 8
+_MAX_ZEROS = 1 << 20
 _WAV = {
     b"RIFF": inspect_wav,
     b"RIFX": inspect_wav,
@@ -306,10 +308,13 @@ def inspect(file: FileIO) -> Stream:
         start += skipped
     if header[:4] in _WAV:
         return _WAV[header[:4]](file, start, size)
-    for row in doors.rows("containers").values():
-        container: Container = row.load()
-        if container.begins(header):
-            return container.inspect(file, start, size)
+    containers: list[Container] = [row.load() for row in doors.rows("containers").values()]
+    zeros = os.pread(file.fileno(), _MAX_ZEROS, start) if header[:1] == b"\0" else b""
+    behind = start + len(zeros) - len(zeros.lstrip(b"\0"))
+    for position, found in ((start, containers), (behind, [each for each in containers if each.after_zeros])):
+        for container in found:
+            if container.begins(os.pread(file.fileno(), 10, position)):
+                return container.inspect(file, position, size)
     raise BrokenRecordingError(f"cannot be read as audio{_named(header)}; expected {containers_read()}")
 
 

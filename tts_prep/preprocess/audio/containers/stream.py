@@ -63,10 +63,12 @@ class Container:
     Attributes:
         begins: whether the first ten bytes behind ID3 tags are those of such a file.
         inspect: returns the stream of an open file; the position of these bytes, and the size of the file, follow.
+        after_zeros: it may also begin behind zeros.
     """
 
     begins: Callable[[bytes], bool]
     inspect: Callable[[FileIO, int, int], Stream]
+    after_zeros: bool = False
 
 
 def begins_with(*magic: bytes) -> Callable[[bytes], bool]:
