@@ -68,8 +68,9 @@ _GPT_SOVITS = (
 )
 _PARAKEET = "librosa.load averages the channels and resamples"
 _SPEECHAIN = (
-    "Training: one channel; `wave_downsampler.py` resamples by torchaudio; the level is kept; no trimming. The model "
-    "standardizes the mels (`feat_normalize`).",
+    "Training: one channel; `wave_downsampler.py` resamples by torchaudio, and writes 16 bits by libsndfile, which "
+    "rounds down; recordings at a lower rate it writes as they are, at the wrong rate; the level is kept; no trimming. "
+    "The model standardizes the mels (`feat_normalize`).",
 )
 _WHISPER = (
     "Training and inference: ffmpeg downmixes and resamples. The recording is padded with zeros to 30 seconds before "
@@ -149,8 +150,8 @@ BEFORE = {
     "coqui": tuple(line.format(db=45) for line in _COQUI),
     "coqui-ljspeech": tuple(line.format(db=60) for line in _COQUI),
     "wavenet-vocoder": (
-        "Training: one channel; silence below -60 dB is trimmed (`--trim-db 60 --trim-margin 0`); an FIR filter "
-        "removes "
+        "Training: one channel, clipped to full scale; silence below -60 dB is trimmed (`--trim-db 60 --trim-margin "
+        "0`); an FIR filter removes "
         "frequencies below 70 Hz (`--highpass 70` is a Butterworth filter).",
     ),
     "speecht5": ("Training: one channel (fairseq averages several), 16,000 Hz; the level is kept.",),
@@ -165,7 +166,10 @@ BEFORE = {
     ),
     "gpt-sovits-v3": (_GPT_SOVITS.format(after="which ffmpeg resamples to 24,000 Hz"),),
     "gpt-sovits-v4": (_GPT_SOVITS.format(after="which training reads"),),
-    "fish-speech": ("Training: librosa.load averages the channels and resamples; the level is kept.",),
+    "fish-speech": (
+        "Training: librosa.load averages the channels and resamples; slices are scaled down only if their peak "
+        "exceeds 1.",
+    ),
     "speechbrain-tacotron2": ("Training: one channel at 22,050 Hz; the level is kept.",),
     "speechbrain-hifigan": ("Training: one channel at 22,050 Hz, in segments with their own mels; the level is kept.",),
     "chatterbox": ("Inference: librosa.load averages the channels and resamples; the level is kept.",),
@@ -200,6 +204,7 @@ PEAKS = {
 
 WRITTEN = {
     "int16": "rounded to 16 bits",
+    "floor": "rounded down to 16 bits",
     "full": "scaled to full scale, and cut off to 16 bits, where the largest sample wraps round if it is positive",
     "half": "the mean of the recording and of itself at a peak of 0.95, cut off to 16 bits",
 }

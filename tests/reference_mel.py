@@ -215,7 +215,9 @@ RECIPES = {
     ),
     "gpt-sovits-v3": Recipe(24000, 1024, 1024, 256, "hf", None, gpt_sovits_power, slaney(100, 0, 12000), gpt_sovits),
     "gpt-sovits-v4": Recipe(32000, 1280, 1280, 320, "hf", None, gpt_sovits_power, slaney(100, 0, 16000), gpt_sovits),
-    "fish-speech": Recipe(44100, 2048, 2048, 512, "hf", None, vits, slaney(160, 0, 22050), E5),
+    "fish-speech": Recipe(
+        44100, 2048, 2048, 512, "hf", None, vits, slaney(160, 0, 22050), E5, prepare=at_most_full_scale
+    ),
     "speechbrain-tacotron2": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "speechbrain-hifigan": Recipe(22050, 1024, 1024, 256, "center", None, np.sqrt, S80, E5),
     "chatterbox": Recipe(24000, 1920, 1920, 480, "hf", None, hifi, S80, E5),

@@ -269,8 +269,10 @@ def _wavenet_vocoder(top: ConfigTable) -> MelConfig:
 
 
 def _univnet(top: ConfigTable) -> MelConfig:
-    # TacotronSTFT of utils/stft.py.
-    return top.table("audio").config(get_preset("univnet").config)
+    # TacotronSTFT of utils/stft.py; datasets/dataloader.py pads before it.
+    table = top.table("audio")
+    least = table.number("segment_length", 16_384) + table.number("pad_short", 2_000)
+    return replace(table.config(get_preset("univnet").config), least_length=int(least))
 
 
 def _nsf_hifigan(top: ConfigTable) -> MelConfig:
@@ -356,7 +358,13 @@ _MEAN: Final = ReadingConfig(channel="mean")
 _MEAN_BY_TORCHAUDIO: Final = ReadingConfig(channel="mean", resampler="torchaudio")
 
 SYSTEMS: Final = (
-    System("r9y9's WaveNet", _is("name", "wavenet_vocoder"), _wavenet_vocoder, _FIRST, ("wavenet-vocoder",)),
+    System(
+        "r9y9's WaveNet",
+        _is("name", "wavenet_vocoder"),
+        _wavenet_vocoder,
+        get_preset("wavenet-vocoder").reading,
+        ("wavenet-vocoder",),
+    ),
     System("Amphion", _has_tables("preprocess"), _amphion, _MEAN, ("vevo",)),
     System("UnivNet", _has_tables("audio", "gen", "mrd"), _univnet, _FIRST, ("univnet",)),
     System(

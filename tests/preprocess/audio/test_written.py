@@ -86,7 +86,20 @@ def test_a_waveform_is_prepared_as_a_recording_is() -> None:
 
 
 def test_what_cannot_be_written_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="written: expected one of '', 'int16', 'full', 'half', found 'int8'"):
+    with pytest.raises(
+        ConfigurationError, match="written: expected one of '', 'int16', 'floor', 'full', 'half', found 'int8'"
+    ):
         ReadingConfig(written="int8")
     with pytest.raises(ConfigurationError, match="through: expected a sample rate in Hz, or 0, found -1"):
         replace(ReadingConfig(), through=-1)
+
+
+def test_speechain_reads_16_bits_that_libsndfile_wrote(tmp_path: Path) -> None:
+    reading = get_preset("speechain-tts").reading
+    x = np.concatenate([speech_like(0.1, 1, 22_050), [1.5, -1.5, 0.99999]]).astype(np.float32)
+    path = written(tmp_path, x, 22_050, "FLOAT")
+    # As wave_downsampler.py does: soundfile writes its default subtype, and clips.
+    soundfile.write(tmp_path / "b.wav", x, 22_050)
+    np.testing.assert_array_equal(
+        read_samples(path, 22_050, reading), soundfile.read(tmp_path / "b.wav", dtype="int16")[0]
+    )

@@ -17,7 +17,7 @@ def _positive(name: str, value: float) -> None:
 
 CHANNELS: Final = ("first", "mean", "power")
 PEAK_MODES: Final = ("scale", "limit")
-WRITTEN: Final = ("", "int16", "full", "half")
+WRITTEN: Final = ("", "int16", "floor", "full", "half")
 
 DEFAULT_RESAMPLER: Final = "soxr_hq"
 RESAMPLERS: Final = ("soxr_vhq", "soxr_hq", "soxr_mq", "soxr_lq", "soxr_qq", "torchaudio", "ffmpeg")
@@ -198,10 +198,10 @@ class ReadingConfig:
         clips: samples beyond full scale are clipped, after resampling.
         through: the rate to which recordings are resampled first, Hz, and from there to that of the mel; 0 for none.
         written: how the system's own scripts write recordings, at the rate ``through`` if there is one: ``""`` (they
-            do not), ``"int16"`` (rounded, as ffmpeg's s16le), ``"full"`` (scaled to full scale, and the fraction cut
-            off, as ming024's ``prepare_align``, in which the largest sample wraps round if it is positive) or
-            ``"half"`` (the mean of the recording and of itself at a peak of 0.95, and the fraction cut off, as
-            GPT-SoVITS's ``2-get-hubert-wav32k.py``).
+            do not), ``"int16"`` (rounded, as ffmpeg's s16le), ``"floor"`` (rounded down, as libsndfile's 16 bits),
+            ``"full"`` (scaled to full scale, and the fraction cut off, as ming024's ``prepare_align``, in which the
+            largest sample wraps round if it is positive) or ``"half"`` (the mean of the recording and of itself at a
+            peak of 0.95, and the fraction cut off, as GPT-SoVITS's ``2-get-hubert-wav32k.py``).
     """
 
     channel: str | int = "first"

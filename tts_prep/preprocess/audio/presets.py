@@ -38,10 +38,11 @@ class Preset:
 
 _LOG10 = Compression(log="log10", floor=1e-10)
 _MEAN = ReadingConfig(channel="mean")
+# wave_downsampler.py writes 16 bits by libsndfile.
+_AS_SPEECHAIN = ReadingConfig(resampler="torchaudio", written="floor")
 _AS_WHISPER = ReadingConfig(channel="mean", resampler="ffmpeg", written="int16")
 # What 2-get-hubert-wav32k.py writes, which training reads at its own rate.
 _AS_GPT_SOVITS = ReadingConfig(channel="power", resampler="ffmpeg", written="half")
-_BY_TORCHAUDIO = ReadingConfig(resampler="torchaudio")
 _MEAN_BY_TORCHAUDIO = ReadingConfig(channel="mean", resampler="torchaudio")
 
 _PARALLEL_WAVEGAN = MelConfig(fmin=80.0, fmax=7600.0, compression=_LOG10)
@@ -177,13 +178,13 @@ _ALL = (
         "speechain-tts",
         MelConfig(),
         "SpeeChain: Speech2MelSpec with recipes/tts/ljspeech/exp_cfg/22.05khz_mfa_fastspeech2.yaml",
-        _BY_TORCHAUDIO,
+        _AS_SPEECHAIN,
     ),
     Preset(
         "speechain-conventional-tts",
         MelConfig(n_fft=1102, win_length=1102, hop_length=275, power=2, fmin=125.0, fmax=7600.0, compression=_LOG10),
         "SpeeChain: Speech2MelSpec with config/feat/log_mel/conventional_tts.yaml, which none of its TTS recipes uses",
-        _BY_TORCHAUDIO,
+        _AS_SPEECHAIN,
     ),
     Preset(
         "fastspeech2",
@@ -325,6 +326,7 @@ _ALL = (
         "wavenet-vocoder",
         replace(_PARALLEL_WAVEGAN, fmin=125.0),
         "r9y9's WaveNet: logmelspectrogram of r9y9/wavenet_vocoder, audio.py with egs/mol/conf/mol_wavenet.json",
+        ReadingConfig(clips=True),
     ),
     Preset(
         "speecht5",
@@ -373,7 +375,7 @@ _ALL = (
     ),
     Preset(
         "fish-speech",
-        replace(_AT_44_KHZ, n_mels=160),
+        replace(_AT_44_KHZ, n_mels=160, peak=1.0, peak_mode="limit"),
         "Fish Speech 1.2 to 1.5: LogMelSpectrogram of fish_speech/utils/spectrogram.py with firefly_gan_vq.yaml",
         _MEAN,
     ),

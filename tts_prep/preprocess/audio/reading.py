@@ -52,9 +52,9 @@ def read_waveform(
 ) -> Waveform:
     """Read a recording as one channel at a sample rate.
 
-    Supported are WAV, RF64, BW64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC; with the extra
-    ``ffmpeg``, MP4 (M4A), WebM, Matroska and AAC. Integer samples
-    are divided by their full scale; 16 and 24 bits remain exact.
+    Supported are WAV, RF64, BW64, Wave64, AIFF, AU, CAF, NIST SPHERE, FLAC, MP3, Ogg Vorbis, Opus and FLAC; with the
+    extra ``ffmpeg``, MP4 (M4A), WebM, Matroska and AAC. Integer samples are divided by their full scale; 16 and 24 bits
+    remain exact.
 
     Args:
         path: the file.
@@ -128,6 +128,8 @@ def _written(samples: Any, how: str, of_16_bits: bool) -> Any:
         # ffmpeg rounds means of integers half up, and numbers half to even.
         scaled = np.multiply(samples, 32768.0)
         return np.clip(np.floor(scaled + 0.5) if of_16_bits else np.rint(scaled), -32768, 32767).astype(np.int16)
+    if how == "floor":
+        return np.clip(np.floor(np.float32(32768) * as_float(samples)), -32768, 32767).astype(np.int16)
     samples = as_float(samples)
     peak = np.abs(samples).max(initial=0)
     if not peak:
