@@ -20,7 +20,7 @@ from tts_prep.format.contents.index_writer import build_index
 from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
-from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, MANIFEST, PLAN, shard_name
+from tts_prep.format.layout import CATEGORY, FAILURES, INDEX, MANIFEST, PLAN, ROW_KEYS, shard_name
 from tts_prep.format.records.manifest import FileEntry, Manifest, write_manifest
 from tts_prep.format.records.store_plan import plan_sha256, write_plan
 from tts_prep.format.statistics import MelStatistics
@@ -45,6 +45,7 @@ class Row:
     mel: npt.NDArray[Any]
     phonemes: npt.NDArray[np.int32]
     waveform: npt.NDArray[Any]
+    key: bytes = b""
 
 
 def make_rows(n_frames: Sequence[int], *, mel_dtype: str = "float32", wav_dtype: str = "int16") -> list[Row]:
@@ -207,6 +208,9 @@ def _write_shard(path: Path, rows: Sequence[Row], header: ShardHeader) -> None:
             lengths = [len(part) for part in parts]
             write_number(columns, f"{name}_start", np.cumsum([0, *lengths])[:-1], "<i8")
             write_number(columns, length, lengths, "<i4")
+        if rows and rows[0].key:
+            keys = np.frombuffer(b"".join(row.key for row in rows), np.uint8)
+            write_dataset(file, ROW_KEYS, keys.reshape(len(rows), -1))
         write_number(columns, "seconds", [row.seconds for row in rows], "<f8")
         write_number(columns, "pitch", [100.0 + i for i in range(len(rows))], "<f8")
         for name in ("id", "text", "phoneme_text"):

@@ -55,6 +55,7 @@ WRITTEN_STORE = _Path(
     "manifest.json, then aws s3 cp FOLDER/manifest.json {url}/manifest.json; or the same with rclone copy"
 )
 """Stores that a command reads, and stores that it makes or changes."""
+STORE_OR_URL = _PathOrUrl(path_type=Path)
 OUTPUT_FOLDER = _Path("write to a folder, and upload it: aws s3 sync FOLDER {url}, or rclone copy FOLDER REMOTE:PATH")
 
 
@@ -89,7 +90,7 @@ def store_or_url(function: F) -> F:
         is_eager=True,
         help="With a URL as STORE: the folder for copies of its files.",
     )
-    return click.argument("store", type=_PathOrUrl(path_type=Path), callback=_check_cache)(cache(size(function)))
+    return click.argument("store", type=STORE_OR_URL, callback=_check_cache)(cache(size(function)))
 
 
 def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.diff.stores import StoreDifference, compare_stores
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.dataset.settings import setting_tables
+from tts_prep.loader.dataset.store import Store
 from tts_prep.report.summary import Summary
 
 _MAX_EXAMPLES = 20
@@ -38,9 +39,7 @@ class Comparison:
 
     Attributes:
         first, second: the summaries of the stores.
-        settings: table, name and both values of different settings; a missing setting is an empty string.
-        only_first, only_second: ids of utterances that the other store does not have.
-        n_common: the number of common utterances.
+        stores: what `tts-prep diff` says of them.
         only_suspect: ids of common utterances that are suspect in the first store only, and in the second store only.
         differences: the differences of common utterances.
         symbols: the symbols that are only in the first, and only in the second vocabulary.
@@ -51,10 +50,7 @@ class Comparison:
 
     first: Summary
     second: Summary
-    settings: tuple[tuple[str, str, str, str], ...]
-    only_first: tuple[str, ...]
-    only_second: tuple[str, ...]
-    n_common: int
+    stores: StoreDifference
     only_suspect: tuple[tuple[str, ...], tuple[str, ...]]
     differences: tuple[Difference, ...]
     symbols: tuple[tuple[str, ...], tuple[str, ...]]
@@ -72,28 +68,13 @@ def compare(first: Summary, second: Summary) -> Comparison:
     return Comparison(
         first=first,
         second=second,
-        settings=tuple(_settings(first, second)),
-        only_first=tuple(id_ for id_ in ids if id_ not in others),
-        only_second=tuple(id_ for id_ in others if id_ not in ids),
-        n_common=len(common),
+        stores=compare_stores(Store(one.path), Store(two.path)),
         only_suspect=(_only_suspect(first, second), _only_suspect(second, first)),
         differences=tuple(_differences(a, b, common)),
         symbols=(_missing(one.symbols, two.symbols), _missing(two.symbols, one.symbols)),
         n_mels_compared=n_compared,
         mel_difference=difference,
     )
-
-
-def _settings(first: Summary, second: Summary) -> Iterator[tuple[str, str, str, str]]:
-    one, two = dict(setting_tables(first.manifest)), dict(setting_tables(second.manifest))
-    for table in [*one, *(name for name in two if name not in one)]:
-        if table.startswith("array ") and not (table in one and table in two):
-            continue  # the totals list the arrays of each store
-        a, b = one.get(table, {}), two.get(table, {})
-        for key in [*a, *(name for name in b if name not in a)]:
-            # The fingerprint differs whenever anything does.
-            if a.get(key) != b.get(key) and (table, key) != ("format", "fingerprint"):
-                yield table, key, a.get(key, ""), b.get(key, "")
 
 
 def _only_suspect(summary: Summary, other: Summary) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep import __version__
+from tts_prep.diff.stores import CAUSES
 from tts_prep.format.files.atomic import replacing
 from tts_prep.loader.dataset.settings import recipe_text
 from tts_prep.pictures.templates import make_environment
@@ -38,6 +39,7 @@ def comparison_html(comparison: Comparison) -> str:
         .get_template("comparison.html.j2")
         .render(
             comparison=comparison,
+            causes=CAUSES,
             names=names,
             title=f"{names[0]} and {names[1]}",
             version=__version__,
