@@ -368,9 +368,9 @@ ROWS = [
     ),
     # Stores that exist.
     Advice(
-        "give another path, or --overwrite to replace it",
+        "give another path, or --update to replace what differs",
         "ljspeech CORPUS STORE --frontend characters --n-mels 20",
-        "--overwrite",
+        "--update",
         state=made(),
         status=1,
     ),

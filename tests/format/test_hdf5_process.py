@@ -122,6 +122,21 @@ def test_a_process_that_is_killed_from_outside_once_is_no_fault_of_the_file(
     assert (tmp_path / "once").exists()
 
 
+def test_a_process_that_gives_no_answer_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    victim(tmp_path, monkeypatch, "if path.name == 'bad.h5':\n    time.sleep(600)")
+    starts: list[object] = []
+    start = child_process.ChildProcess._start
+    monkeypatch.setattr(child_process.ChildProcess, "_start", lambda self: starts.append(self) or start(self))
+    with h5py.File(tmp_path / "good.h5", "w") as file:
+        file.create_dataset("x", data=np.arange(3))
+    with hdf5_process() as find:
+        assert list(find(tmp_path / "good.h5")) == ["x"]
+        monkeypatch.setattr(child_process, "_WALL_SECONDS", 0.1)
+        with pytest.raises(CannotReadError, match="the process that reads it gave no answer"):
+            find(tmp_path / "bad.h5")
+    assert len(starts) == 1
+
+
 SYSTEM_FAULTS = {
     "is always killed": ("os.kill(os.getpid(), 9)", r"the process that reads it was killed by signal 9"),
     "has no descriptors left": ("raise OSError(24, 'Too many open files')", None),

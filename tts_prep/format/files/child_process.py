@@ -76,7 +76,7 @@ class ChildProcess:
     def ask(self, path: Path, *values: Any, cpu_seconds: int | None = None, memory: int = _MEMORY) -> tuple[Any, bytes]:
         """Return the answer of the function: a JSON value, and bytes, which are empty if it returned none.
 
-        If the process dies at a file, it is asked once more.
+        If the process dies at a file, it is asked once more, but not if it was ended because it gave no answer.
 
         Args:
             cpu_seconds, memory: the processor time, and the bytes of memory, that the answer may take.
@@ -90,7 +90,9 @@ class ChildProcess:
         try:
             try:
                 value, data = self._answer(line)
-            except _DiedError:
+            except _DiedError as error:
+                if error.status is None:  # two minutes are enough
+                    raise
                 value, data = self._answer(line)
         except _DiedError as error:
             if error.is_crash:

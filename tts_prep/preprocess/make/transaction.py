@@ -218,7 +218,7 @@ class StoreTransaction:
         found = self._settings
         if found and self.change is not Change.UPDATE:
             check_settings(
-                self.store, found, planned.recipe.settings, "give another path, or --overwrite to replace it"
+                self.store, found, planned.recipe.settings, "give another path, or --update to replace what differs"
             )
             check_corrections(self.store, planned.corrections)
             if manifest:
