@@ -12,7 +12,6 @@ from commands import run
 from corpora import write_ljspeech
 from killing import contents
 
-from tts_prep.checks import measure
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, SegmentCollator, UtteranceDataset
 from tts_prep.preprocess import configure
 
@@ -36,9 +35,12 @@ def store(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> P
     return tmp_path / "store"
 
 
+@pytest.mark.whole
 def test_every_command_works_on_a_store_without_mels(
     capsys: pytest.CaptureFixture[str], corpus: Path, store: Path, tmp_path: Path
 ) -> None:
+    from tts_prep.checks import measure
+
     before = contents(store)
     assert run(capsys, "verify", store)[0] == 0
     assert run(capsys, "plan", store)[0] == 0

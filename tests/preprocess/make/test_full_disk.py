@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import soundfile
+from commands import light
 from corpora import speech_like
 from killing import contents
 from mounting import mounted
@@ -161,7 +162,9 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
         "there": f"{len(whole):,} bytes now, missing when",
     }[change]
     with pytest.raises(CorpusChangedError, match=f"S-0005.wav: {found} the run was planned; do not modify the corpus"):
-        run(root, tmp_path / "store", jobs=jobs)
+        prepare(read_ljspeech(root), root, tmp_path / "store", SMALL if jobs == 1 else light(3), jobs=jobs)
+    if jobs > 1:
+        return
     monkeypatch.undo()
     path.write_bytes(whole)
     run(root, tmp_path / "store")

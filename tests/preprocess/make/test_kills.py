@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import LIGHT, run
 from corpora import TEXTS, write_ljspeech
 from killing import Killer, check_nothing_left, complaints, contents
 
@@ -106,8 +106,9 @@ def run_with_a_recording_that(
     return subprocess.CompletedProcess(command, process.returncode, out, complaints(err)), process.pid
 
 
+# Stores of the soak test have mels and phonemes.
 def arguments(corpus: Path, store: Path) -> list[str]:
-    return ["ljspeech", str(corpus), str(store), "--shard-utterances", "2", "--max-failures", "1"]
+    return ["ljspeech", str(corpus), str(store), *LIGHT, "--shard-utterances", "2", "--max-failures", "1"]
 
 
 @pytest.fixture(scope="module")

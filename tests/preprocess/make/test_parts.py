@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import LIGHT, light, run
 from corpora import TEXTS, write_ljspeech
 from killing import contents
 
@@ -19,7 +19,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.parts import Part, finish_store
 from tts_prep.preprocess.run import Result, prepare
 
-SMALL = Configuration(store=StoreConfig(shard_utterances=1))
+SMALL = light(1)
 
 
 def make(root: Path, store: Path, part: str, config: Configuration = SMALL, **options: object) -> Result:
@@ -42,13 +42,13 @@ def test_sixteen_parts_in_any_order_some_twice_one_killed_make_the_same_bytes(
     large: Path, alone: dict[str, bytes], tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(large), str(store), "--shard-utterances", "1"]
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(large), str(store), *LIGHT, "--shard-utterances", "1"]
     killed = subprocess.Popen(
         [*command, "--part", "5/16", "--jobs", "1"], start_new_session=True, stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 60
     while not list(store.glob("shards/*")) and killed.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.001)
+        time.sleep(0.005)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
     order = [*range(1, 17), 3, 11]
@@ -63,14 +63,14 @@ def test_parts_at_once_do_not_disturb_each_other(
     capsys: pytest.CaptureFixture[str], large: Path, alone: dict[str, bytes], tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(large), str(store), "--shard-utterances", "1"]
+    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(large), str(store), *LIGHT, "--shard-utterances", "1"]
     running = [
         subprocess.Popen([*command, "--jobs", "1", "--part", part], stdout=subprocess.PIPE, text=True)
         for part in ("1/2", "2/2")
     ]
     # The second one twice at the same time.
     while running[1].poll() is None and not list(store.glob("shards/*")):
-        time.sleep(0.001)
+        time.sleep(0.005)
     make(large, store, "2/2")
     for process in running:
         out, _ = process.communicate()

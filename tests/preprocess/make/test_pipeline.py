@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import soundfile
+from commands import light
 from corpora import TEXTS, speech_like, write_ljspeech
 from killing import contents
 from reference_mel import reference_mel
@@ -275,7 +276,7 @@ def test_progress_counts_the_rows_of_shards_that_are_not_finished(
     monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCE_SECONDS", 0.0)
     monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCES", 1e9)
     seen: list[Progress] = []
-    manifest = run(corpus, tmp_path / "store", progress=seen.append, jobs=jobs).manifest
+    manifest = run(corpus, tmp_path / "store", light(3), progress=seen.append, jobs=jobs).manifest
     together = [p.done + p.under_way for p in seen]
     assert (together[0], together[-1], seen[-1].under_way) == (0, 7, 0)
     assert sorted(together) == together

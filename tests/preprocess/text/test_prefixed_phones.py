@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tts_prep.acoustics.phones.symbols import is_pause, is_phone
 from tts_prep.errors import TextError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
@@ -28,7 +27,10 @@ def test_phones_for_fastspeech2_are_those_that_ming024_makes_of_a_text() -> None
     assert get_frontend("arpabet").phoneticize("Hello, world!") == of_tacotron2.replace("@", "")
 
 
+@pytest.mark.whole
 def test_a_pause_of_these_tables_is_no_phone_to_align() -> None:
+    from tts_prep.acoustics.phones.symbols import is_pause, is_phone
+
     assert [is_pause(symbol) for symbol in ("@sp", "@sil", "@spn", "@S")] == [True, True, True, False]
     assert [is_phone(symbol) for symbol in ("@sp", "@S")] == [False, True]
 

@@ -21,7 +21,6 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
-from tts_prep.checks.index_columns import holds_measures
 from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.verification import verify_store
@@ -294,9 +293,12 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
     assert [*UtteranceDataset(store, verify=True).keep] == keep
 
 
+@pytest.mark.whole
 def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from tts_prep.checks.index_columns import holds_measures
+
     store, options = tmp_path / "store", ("--shard-utterances", 2, "--frontend", "characters", "--jobs", 1)
     np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(3) for row in ROWS})
     run(capsys, "ljspeech", write(tmp_path / "corpus", ROWS[:6]), store, *options)

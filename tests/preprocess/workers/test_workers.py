@@ -21,10 +21,10 @@ from typing import Any
 
 import jobs
 import pytest
+from commands import light
 
 from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError, WorkerError
-from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.workers.backend import Backend
@@ -203,9 +203,9 @@ def test_a_store_of_one_shard_starts_one_process(corpus: Path, tmp_path: Path, m
         start(process)
 
     monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", count)
-    result = prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
+    result = prepare(read_ljspeech(corpus), corpus, tmp_path / "store", light(1000), jobs=8)
     assert (result.shards, len(started)) == (1, 1)
-    prepare(read_ljspeech(corpus), corpus, tmp_path / "store", Configuration(), jobs=8)
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "store", light(1000), jobs=8)
     assert len(started) == 1
 
 
