@@ -143,7 +143,7 @@ class Reader:
         """
         rulesets = self._table["rulesets"]
         ruleset = rulesets.get(kind) or rulesets["plain"]
-        text = self._engine.format_number(number, ruleset_names=[ruleset]).text
+        text: str = self._engine.format_number(number, ruleset_names=[ruleset]).text
         for old, new in self._table.get("spelling", {}).items():
             text = text.replace(old, new)
         return text.replace("\u00ad", "")
