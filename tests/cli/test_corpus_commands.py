@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import numpy as np
 import pytest
 import soundfile
-from commands import run
+from commands import light, run
 from corpora import KALDI, SPEAKER_INFO, TEXTS, record, write_kaldi, write_libritts, write_text, write_vctk
 from killing import contents
 from plugins import install
@@ -21,7 +22,7 @@ from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Vocab, get_frontend
-from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
+from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make import ood_texts as ood_module
@@ -183,7 +184,7 @@ def test_lists_of_ids_mark_splits(capsys, own_corpus: Path, tmp_path: Path) -> N
 @pytest.mark.whole
 @pytest.mark.parametrize("name", ["arpabet", pytest.param("characters", marks=pytest.mark.soak)])
 def test_stores_of_other_frontends_do_not_depend_on_the_number_of_jobs(corpus: Path, tmp_path: Path, name: str) -> None:
-    config = Configuration(text=TextConfig(name), store=StoreConfig(shard_utterances=3))
+    config = replace(light(3), text=TextConfig(name))
     for jobs in (1, 2):
         prepare(read_ljspeech(corpus), corpus, tmp_path / f"store{jobs}", config, jobs=jobs)
     assert contents(tmp_path / "store1") == contents(tmp_path / "store2")
@@ -340,7 +341,7 @@ def test_texts_do_not_depend_on_the_number_of_jobs(
 ) -> None:
     monkeypatch.setattr(ood_module, "_LINES_PER_JOB", 2)
     write_text(tmp_path / "ood.txt", "".join(f"Sentence {number}.\n" for number in range(7)))
-    config = configure("ljspeech", settings={"text": {"ood_texts": tmp_path / "ood.txt"}})
+    config = replace(light(1000), ood_texts=OodConfig.of(tmp_path / "ood.txt"))
     for jobs in (1, 2):
         prepare(read_ljspeech(corpus), corpus, tmp_path / f"store{jobs}", config, jobs=jobs)
     assert contents(tmp_path / "store1") == contents(tmp_path / "store2")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from commands import LIGHT, light
 from corpora import TEXTS, write_ljspeech
 from joblib import register_parallel_backend
 from joblib.parallel import ThreadingBackend
@@ -100,10 +101,9 @@ def test_workers_of_a_dask_cluster_make_the_same_bytes(
 def test_a_backend_of_joblib_without_generators_makes_the_same_bytes(tmp_path: Path) -> None:
     # As Ray's. With 2 workers, the 12 shards are two rounds.
     corpus = write_ljspeech(tmp_path / "corpus", (TEXTS * 12)[:12])
-    configuration = Configuration(store=StoreConfig(shard_utterances=1))
-    prepare(read_ljspeech(corpus), corpus, tmp_path / "alone", configuration)
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "alone", light(1))
     command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "made")]
-    options = ["--shard-utterances", "1", "--backend", "multiprocessing", "--jobs", "2"]
+    options = [*LIGHT, "--shard-utterances", "1", "--backend", "multiprocessing", "--jobs", "2"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert contents(tmp_path / "made") == contents(tmp_path / "alone")

@@ -19,11 +19,10 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import ALIGNMENT_SCORE, FRAME, PHONEME, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.preprocess.add.add_arrays import intact_shard
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, TrainedKind, setting
-from tts_prep.preprocess.make.feature_inputs import StoredRows
+from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 
 _VERSION: Final = "3"
 """The version of the algorithm: the same model of another version could give other durations."""

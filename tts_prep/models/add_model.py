@@ -23,12 +23,12 @@ from tts_prep.models.function import WAVEFORMS, Description, Missing, ModelFunct
 from tts_prep.models.inputs import NAMES, Source, batches_of
 from tts_prep.models.outputs import PENDING, Outputs
 from tts_prep.models.processes import ModelProcesses, Outcome, ShardWork
-from tts_prep.preprocess.add.add_arrays import intact_shard, is_intact, planned_again, stored_shards
+from tts_prep.preprocess.add.add_arrays import is_intact, planned_again, stored_shards
 from tts_prep.preprocess.add.add_columns import check_column_names, index_values
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
 from tts_prep.preprocess.make.array_files import check_same
-from tts_prep.preprocess.make.feature_inputs import StoredRows
+from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.preprocess.make.resuming import finished_array_file
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction

@@ -15,11 +15,16 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.models.function import SAMPLE_RATE, WAVEFORMS
-from tts_prep.preprocess.add.add_arrays import intact_shard
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.make.feature_inputs import ShardRecordings, StoredRows, float_waveform, stored_values
+from tts_prep.preprocess.make.feature_inputs import (
+    ShardRecordings,
+    StoredRows,
+    float_waveform,
+    intact_shard,
+    stored_values,
+)
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import starmap
 from pathlib import Path
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
-from tts_prep.format.contents.shard import CheckedShard, inspect_shard, read_shard_header
+from tts_prep.format.contents.shard import read_shard_header
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.reader import read_locations
@@ -25,7 +25,7 @@ from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAli
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
-from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs, intact_shard
 from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
@@ -220,18 +220,6 @@ def _make_array_files(
     recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
     inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
     return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
-
-
-def intact_shard(store: Path, number: int) -> CheckedShard:
-    """Return a checked shard of a complete store.
-
-    Raises:
-        CorruptStoreError: it is broken; the message names the command that repairs it.
-    """
-    try:
-        return inspect_shard(stored_file(store, shard_name(number)), number, read_locations)
-    except CorruptStoreError as error:
-        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
 
 
 def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:

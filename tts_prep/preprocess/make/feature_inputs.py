@@ -32,6 +32,18 @@ from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
+def intact_shard(store: Path, number: int) -> CheckedShard:
+    """Return a checked shard of a complete store.
+
+    Raises:
+        CorruptStoreError: it is broken; the message names the command that repairs it.
+    """
+    try:
+        return inspect_shard(stored_file(store, shard_name(number)), number, read_locations)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}: 'tts-prep verify {store} --repair CORPUS'") from error
+
+
 class StoredRows:
     """The stored rows of a finished shard.
 
