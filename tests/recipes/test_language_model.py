@@ -10,11 +10,12 @@ import pytest
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.preprocess.add.add_arrays import add_features
+from tts_prep.preprocess.add.add_columns import add_columns
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.features.registry import make_imported
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.recipes import PromptedTokens, TokenCollate, speaker_vectors
+from tts_prep.recipes import PromptedTokens, SimilarPrompts, TokenCollate, speaker_vectors
 
 
 @pytest.fixture
@@ -165,3 +166,45 @@ def test_the_collator_pads_each_codebook_with_its_own_value(store: Path) -> None
     assert (batch.tokens[0, batch.array_lengths["tokens"][0] :] == [7, 8]).all()
     with pytest.raises(ConfigurationError, match=r"expected a number or \[2\] of them for 'tokens', found \[3\]"):
         Collator(arrays=("tokens",), array_padding={"tokens": (7, 8, 9)})(dataset)
+
+
+def test_prompts_are_those_that_a_column_names(store: Path) -> None:
+    (store.parent / "refs.csv").write_text("id,ref_audio\nu0,u3\nu1,\nu2,u0\nu3,u0\nu4,u4\nu5,u1\nu6,u5\n", "utf-8")
+    add_columns(store, store.parent / "refs.csv")
+    dataset = PromptedTokens(str(store), prompts="ref_audio")
+    assert prompts(dataset, 2) == [["u3", "", "u0", "u0", "u4", "u1", "u5"]] * 2
+    sizes = [10 + 3 * i for i in range(7)]
+    assert dataset.lengths()[:, 3].tolist() == [sizes[3], 0, sizes[0], sizes[0], sizes[4], sizes[1], sizes[5]]
+    assert dataset[0].prompt_tokens.tolist() == dataset[3].tokens.tolist()
+    assert PromptedTokens(str(store)).fingerprint != dataset.fingerprint
+    few = UtteranceDataset(store)[1:]
+    with pytest.raises(ConfigurationError, match=r"2 of 6 utterances have a ref_audio .* such as 'u0'"):
+        PromptedTokens(few, prompts="ref_audio")
+    with pytest.raises(ConfigurationError, match="text: expected an array of integers"):
+        PromptedTokens(str(store), text="speaker_vector")
+    batch = TokenCollate(0)([PromptedTokens(str(store), text="tokens", seed=1)[2]])
+    assert np.array_equal(batch.text, batch.tokens)
+
+
+def test_similar_prompts_are_those_of_nemos_script(store: Path) -> None:
+    dataset = UtteranceDataset(store)
+    seconds, speakers = dataset.seconds, list(dataset.speaker)
+    vectors = np.stack([utterance.arrays["speaker_vector"] for utterance in dataset])
+    least, similar = float(np.sort(seconds)[2]), 0.1
+    # extend_nemo_manifest_with_context_audio.py of NeMo: candidates by falling cosine, until one is long enough.
+    expected = {}
+    for i, uid in enumerate(dataset.id):
+        rows = [j for j in range(len(dataset)) if speakers[j] == speakers[i] and j != i]
+        cosine = {j: vectors[i] @ vectors[j] / np.linalg.norm(vectors[i]) / np.linalg.norm(vectors[j]) for j in rows}
+        for j in sorted(rows, key=lambda row: -cosine[row]):
+            if cosine[j] < similar:
+                break
+            if seconds[j] >= least:
+                expected[uid] = dataset.id[j]
+                break
+    found = PromptedTokens(str(store), prompts=SimilarPrompts(min_seconds=least, min_similarity=similar))
+    assert 0 < len(expected) < len(dataset)
+    assert {found[i].id: found[i].prompt_id for i in range(len(found))} == expected
+    assert len(found.lengths()) == len(found)
+    with pytest.raises(ConfigurationError, match="vectors: expected vectors"):
+        PromptedTokens(str(store), prompts=SimilarPrompts("tokens"))

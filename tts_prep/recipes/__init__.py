@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tts_prep.recipes.hifigan import collate_hifigan as collate_hifigan
     from tts_prep.recipes.hifigan import hifigan_filelists as hifigan_filelists
     from tts_prep.recipes.language_model import PromptedTokens as PromptedTokens
+    from tts_prep.recipes.language_model import SimilarPrompts as SimilarPrompts
     from tts_prep.recipes.language_model import TokenBatch as TokenBatch
     from tts_prep.recipes.language_model import TokenCollate as TokenCollate
     from tts_prep.recipes.language_model import TokenExample as TokenExample
