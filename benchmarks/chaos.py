@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import multiprocessing
 import random
 import shutil
@@ -27,6 +26,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,6 @@ class Plan:
         window: shards of a window.
         max_frames: of a batch.
         slowest: seconds of a slow answer.
-        workers: of torch's loader, instead of ours.
     """
 
     phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
@@ -69,7 +68,6 @@ class Plan:
     window: int = 8
     max_frames: int = 20_000
     slowest: float = 5
-    workers: int = 0
 
 
 @dataclass
@@ -376,8 +374,17 @@ def main() -> None:
         ["ranks killed", str(found.kills)],
         ["seconds", f"{taken:.0f}"],
     ]
-    print(json.dumps({"sent": found.sent, "least": found.least}), file=sys.stderr)
-    Result(["", "found"], table, {}, str(plan), describe_machine(), []).show(options.result)
+    ranks = ", then ".join(map(str, options.ranks))
+    Result(
+        ["", "found"],
+        table,
+        {"longest step": found.longest},
+        f"{len(rows):,} utterances of {options.hours:g} h in {options.shards} shards, {plan.epochs} epochs in windows "
+        f"of {plan.window}; {ranks} ranks of {MACHINES} machines, each with a cache of {plan.cache:.0%} of the store; "
+        f"{plan.faults:.0%} of the answers with a fault, and none for {plan.outage:g} s.",
+        describe_machine(),
+        [f"{package} {version(package)}" for package in ("numpy", "fsspec", "aiohttp")],
+    ).show(options.result)
 
 
 if __name__ == "__main__":

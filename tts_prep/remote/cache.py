@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
 from typing import Any, Final
@@ -128,7 +128,7 @@ class CachedStore:
         """The URL, without a password."""
         return self._server.shown
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The folder of the copy."""
         return self._folder(self._version)
@@ -339,14 +339,11 @@ class CachedStore:
         stop = Event()
         with ThreadPoolExecutor(min(THREADS, len(entries)), "tts-prep-remote") as pool:
             try:
-                for future in [pool.submit(self._map_one, entry, use, stop) for entry in entries]:
-                    future.result()
+                for _ in pool.map(lambda entry: use(entry, self.map(entry, stop)), entries):
+                    pass
             finally:
                 stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
-
-    def _map_one(self, entry: FileEntry, use: Callable[[FileEntry, MappedFile], None], stop: Event) -> None:
-        use(entry, self.map(entry, stop))
 
     def map(self, entry: FileEntry, stop: Event | None = None) -> MappedFile:
         """Download a file if need be, and memory-map it. It stays in the cache as long as it is mapped."""

@@ -41,10 +41,6 @@ class CacheFullError(StoreError):
     """A cache has no room for a file, because processes use all of its files."""
 
 
-def _unknown(_: Path) -> float:
-    return math.inf
-
-
 @dataclass(frozen=True)
 class _File:
     path: Path
@@ -78,7 +74,7 @@ class CacheSpace:
         file: FileIO,
         size: int,
         patience: float | None,
-        next_use: Callable[[Path], float] = _unknown,
+        next_use: Callable[[Path], float] = lambda _: math.inf,
         use: float = -math.inf,
     ) -> None:
         """Make room for a file, and give the open file its size, so that other processes count it.

@@ -30,7 +30,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.dataset.utterances import UtteranceDataset, Within
 from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
 
@@ -126,12 +126,7 @@ class ChainDataset(DatasetMixin[T_co]):
         return looking_ahead(sampler, partial(self.fetched_ahead, arrays=("mel", *arrays)))
 
     def fetched_ahead(
-        self,
-        batches: Iterable[Any],
-        windows: Sequence[Any] = (),
-        within: Callable[[Any], Positions] | None = None,
-        arrays: Sequence[str] = (),
-        drawn: int = 16,
+        self, batches: Iterable[Any], windows: Sequence[Any] = (), within: Within | None = None, **options: Any
     ) -> Iterable[Any]:
         """Yield batches of positions, and download the files of later ones; see `UtteranceDataset.fetched_ahead`."""
 
@@ -143,7 +138,7 @@ class ChainDataset(DatasetMixin[T_co]):
         for number, dataset in enumerate(self.datasets):
             # Every store has its own look ahead, of the batches that those before it have seen.
             if isinstance(dataset, UtteranceDataset | ChainDataset):
-                batches = dataset.fetched_ahead(batches, windows, partial(within_dataset, number), arrays, drawn)
+                batches = dataset.fetched_ahead(batches, windows, partial(within_dataset, number), **options)
         return batches
 
     def _find_leaves(self) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import Any, Protocol
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -28,6 +31,9 @@ from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
+
+_IDLE = 0.2
+"""Seconds without use after which a file of a cache of limited size is let go of."""
 
 
 class _CachedStore(Protocol):
@@ -107,6 +113,9 @@ class Store:
         self._stamp: tuple[int, ...] = ()
         self._columns: dict[str, Column] = {}
         self._files: dict[str, MappedFile] = {}
+        # With a cache of limited size: when each file was used last, and what lets go of those that are not used.
+        self._used: dict[str, float] = {}
+        self._watcher: Thread | None = None
         self._arrays: dict[str, dict[int, Array]] = {}
         self._readers: dict[str, Callable[[int], Array]] = {}
         self._ood_texts: OutOfDomainTexts | None = None
@@ -165,8 +174,7 @@ class Store:
         array = arrays.get(shard)
         if array is None:
             array = self._array_in(self._map(self._file_of(name, shard)), name, shard)
-            if not self.is_lent:
-                arrays[shard] = array
+            array = arrays.setdefault(shard, array)
         return array
 
     def statistics(self, name: str) -> RowStatistics:
@@ -238,7 +246,9 @@ class Store:
         places = [values.tolist() for values in (shards, starts, starts + lengths)]
         arrays: Mapping[int, Array] = self._arrays.get(name, {})
         try:
-            views = [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
+            views = [
+                self._lent(name, shard, arrays[shard][start:stop]) for shard, start, stop in zip(*places, strict=True)
+            ]
         except KeyError:
             views = self._views_of_new_files(name, places)
         if [*map(len, views)] != lengths.tolist() or min(places[1], default=0) < 0:
@@ -257,27 +267,42 @@ class Store:
         Args:
             places: the shard, the first row and the end of each view.
         """
-        if self._cached is None:
-            # Referenced here, so that none of them is closed while the others are mapped.
-            arrays = {shard: self.array(name, shard) for shard in set(places[0])}
-            return [arrays[shard][start:stop] for shard, start, stop in zip(*places, strict=True)]
         views: dict[int, Array] = {}
-        shards = {self._file_of(name, shard).file: shard for shard in places[0]}
+        numbers: dict[int, list[int]] = {}
+        for number, shard in enumerate(places[0]):
+            numbers.setdefault(shard, []).append(number)
+        shards = {self._file_of(name, shard).file: shard for shard in numbers}
 
         def take(entry: FileEntry, file: MappedFile) -> None:
             shard = shards[entry.file]
             array = self._array_in(self._checked(entry, file), name, shard)
-            for number, (of, start, stop) in enumerate(zip(*places, strict=True)):
-                if of == shard:
-                    views[number] = array[start:stop].copy() if self.is_lent else array[start:stop]
-                    views[number].flags.writeable = False
-            if not self.is_lent:
-                self._keep(entry, file)
-                self._arrays[name][shard] = array
+            for number in numbers[shard]:
+                views[number] = self._lent(name, shard, array[places[1][number] : places[2][number]])
+            # Before its file, so that the watcher finds both.
+            self._arrays[name][shard] = array
+            self._keep(entry, file)
 
         self._arrays.setdefault(name, {})
-        self._cached.map_each([self._file_of(name, shard) for shard in shards.values()], take)
+        entries = [self._file_of(name, shard) for shard in shards.values()]
+        cached = self._cached
+        if cached is not None and cached.is_bounded and not all(map(cached.has, entries)):
+            self._release()
+        held = {entry.file: file for entry in entries if (file := self._files.get(entry.file)) is not None}
+        for entry in entries:
+            if entry.file in held or cached is None:
+                take(entry, held.get(entry.file) or self._map_whole(entry))
+        if cached is not None:
+            cached.map_each([entry for entry in entries if entry.file not in held], take)
         return [views[number] for number in range(len(places[0]))]
+
+    def _lent(self, name: str, shard: int, view: Array) -> Array:
+        """Return a view; with a cache of limited size, a copy that holds no file."""
+        if not self.is_lent:
+            return view
+        self._used[self.manifest.file_of(name, shard).file] = time.monotonic()
+        copy = view.copy()
+        copy.flags.writeable = False
+        return copy
 
     def reader(self, name: str) -> Callable[[int], Array]:
         """Return what gives an array of one row of the index, as `views` does, for a batch of many stores.
@@ -295,7 +320,7 @@ class Store:
                 if array is not None and first >= 0:
                     view: Array = array[first : first + count]
                     if len(view) == count:
-                        return view
+                        return self._lent(name, shard(row), view)
                 # A file is not mapped yet, or an error is to be raised.
                 return self.views(name, range(row, row + 1))[0]
 
@@ -307,8 +332,8 @@ class Store:
         batches: Iterable[Any],
         windows: Sequence[Any],
         shards_of: Callable[[Any], Iterable[int]],
-        arrays: Sequence[str],
-        drawn: int,
+        arrays: Sequence[str] = (),
+        drawn: int = 16,
     ) -> Iterable[Any]:
         """Yield batches. The files of later ones are downloaded meanwhile, if the store is behind a URL.
 
@@ -316,7 +341,7 @@ class Store:
             windows: positions in the shards of each window of this epoch and of the next; none if that is not known.
             shards_of: returns the shards of a batch.
             arrays: the names of arrays that are used; beside them, those that this process has used.
-            drawn: the number of batches that are yielded before the first of them was used.
+            drawn: the number of batches that are yielded before the first of them was used; workers take two each.
         """
         if self._cached is None:
             return batches
@@ -332,11 +357,12 @@ class Store:
         return self._cached is not None and self._cached.is_bounded
 
     def is_at_hand(self, shards: Iterable[int]) -> bool:
-        """Return whether the shards can be read without a download."""
+        """Return whether the shards can be mapped without a download, and stay mapped."""
         cached = self._cached
         if cached is None:
             return True
-        return all(self._is_mapped(entry) or cached.has(entry) for entry in self._files_with(["mel"], shards))
+        entries = self._files_with(["mel"], shards)
+        return not self.is_lent and all(self._is_mapped(entry) or cached.has(entry) for entry in entries)
 
     def _is_mapped(self, entry: FileEntry) -> bool:
         return entry.file in self._files
@@ -369,9 +395,7 @@ class Store:
     def _map(self, entry: FileEntry) -> MappedFile:
         file = self._files.get(entry.file)
         if file is None:
-            file = self._checked(entry, self._map_whole(entry))
-            if not self.is_lent:
-                file = self._keep(entry, file)
+            file = self._keep(entry, self._checked(entry, self._map_whole(entry)))
         return file
 
     def _checked(self, entry: FileEntry, file: MappedFile) -> MappedFile:
@@ -383,7 +407,20 @@ class Store:
     def _keep(self, entry: FileEntry, file: MappedFile) -> MappedFile:
         if len(self._files) >= max_files():
             self._release()
-        return self._files.setdefault(entry.file, file)
+        file = self._files.setdefault(entry.file, file)
+        if self.is_lent:
+            self._used[entry.file] = time.monotonic()
+            if self._watcher is None or not self._watcher.is_alive():  # as after a fork
+                self._watcher = Thread(target=_let_go_of_idle_files, args=(ref(self),), daemon=True)
+                self._watcher.start()
+        return file
+
+    def _let_go_of(self, file: str) -> None:
+        self._used.pop(file, None)
+        self._files.pop(file, None)
+        for name, arrays in [*self._arrays.items()]:
+            for shard in [shard for shard in [*arrays] if self.manifest.file_of(name, shard).file == file]:
+                arrays.pop(shard, None)
 
     def _map_whole(self, entry: FileEntry) -> MappedFile:
         if self._cached is not None:
@@ -442,6 +479,20 @@ class Store:
                 f"{self.index.path}: its {len(column.table)} speakers differ from the {len(self.metadata.speakers)} of "
                 "the manifest"
             )
+
+
+def _let_go_of_idle_files(store: ReferenceType[Store]) -> None:
+    """Let go of files that are not used, in a thread: a process that waits for others is to hold no file."""
+    while (found := store()) is not None:
+        if not found._files:
+            found._watcher = None
+            if not found._files:  # mapped before another watcher was started
+                return
+        before = time.monotonic() - _IDLE
+        for file in [file for file in [*found._files] if found._used.get(file, 0.0) < before]:
+            found._let_go_of(file)
+        del found
+        time.sleep(_IDLE / 4)
 
 
 def _cached_store(

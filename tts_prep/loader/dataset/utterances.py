@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,10 @@ _MAPPED_AT_A_TIME = 256
 
 _COUNTED = {"pitch": "voiced"}
 """Array → the mask of its counted rows, as in the statistics of a store."""
+
+
+Within: TypeAlias = Callable[[Any], Positions]
+"""Returns the positions of a batch that are in a dataset."""
 
 
 class UtteranceDataset(FixedColumns):
@@ -566,26 +570,20 @@ class UtteranceDataset(FixedColumns):
         return looking_ahead(sampler, partial(self.fetched_ahead, arrays=("mel", *arrays)))
 
     def fetched_ahead(
-        self,
-        batches: Iterable[Any],
-        windows: Sequence[Any] = (),
-        within: Callable[[Any], Positions] | None = None,
-        arrays: Sequence[str] = (),
-        drawn: int = 16,
+        self, batches: Iterable[Any], windows: Sequence[Any] = (), within: Within | None = None, **options: Any
     ) -> Iterable[Any]:
         """Yield batches of positions. The files of later ones are downloaded meanwhile, if the store is a URL.
 
         Args:
             windows: positions in the shards of each window of this epoch and of the next, if that is known.
             within: returns the positions of a batch in this dataset; None if all are.
-            arrays: the names of arrays that are used, beside those that this process has used.
-            drawn: the number of batches that are yielded before the first of them was used; workers take two each.
+            options: see `Store.fetched_ahead`.
         """
 
         def shards(batch: Any) -> list[int]:
             return self._selected(select_rows(self._rows, within(batch) if within else batch))._shards()
 
-        return self._store.fetched_ahead(batches, windows, shards, arrays, drawn)
+        return self._store.fetched_ahead(batches, windows, shards, **options)
 
     def _shards(self) -> list[int]:
         """Return the shards of the selected utterances, each once, in the order of their first use."""
