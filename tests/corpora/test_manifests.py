@@ -436,3 +436,24 @@ def test_a_channel_of_a_recording_is_read_alone(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_right, right.astype(np.float32))
     with pytest.raises(AudioError, match="has 2 channels, expected a channel 2, counted from 0"):
         read_utterance(tmp_path, replace(utterance, channel=2), 22050, ReadingConfig())
+
+
+def test_references_are_ids_of_rows_where_they_name_their_recordings_and_others_are_counted(tmp_path: Path) -> None:
+    record(tmp_path / "other.wav")
+    rows: list[dict[str, Any]] = [
+        {"audio": "a/1.wav", "text": "One.", "ref_audio": "a/2.wav", "instruction": "Loud."},
+        {"audio": "a/2.wav", "text": "Two.", "ref_audio": "a/1", "instruction": 7},
+        {"audio": "a/3.wav", "text": "Three.", "ref_audio": "other.wav"},
+        {"audio": "a/4.wav", "text": "Four.", "ref_audio": "nothing"},
+        {"audio": "a/5.wav", "text": "Five.", "ref_audio": None},
+    ]
+    lines: list[str] = []
+    found, _ = read(write_jsonl(tmp_path / "a.jsonl", rows), report=lines.append)
+    assert [row.meta["ref_audio"] for row in found] == ["a/2", "a/1", "other.wav", "nothing", ""]
+    assert [row.meta["instruct"] for row in found] == ["Loud.", "7", "", "", ""]
+    assert "ref_audio: 2 utterances and 1 other recordings are references" in lines
+    assert "note: 1 of 4 names in ref_audio are no row and no file: nothing" in lines
+    # The column can have another name, and its values can be numbers.
+    named = [{"id": i, "audio": f"{i}.wav", "text": "One.", "voice": 3 - i} for i in (1, 2)]
+    found, _ = read(write_jsonl(tmp_path / "b.jsonl", named), columns="ref_audio=voice", report=lines.append)
+    assert [row.meta["ref_audio"] for row in found] == ["2", "1"]

@@ -52,8 +52,8 @@ MANIFEST = Corpus(
     options=(
         Option(
             "columns",
-            "The columns by role: audio, text, normalized_text, id, speaker, language, start, end, duration.  "
-            "[default: guessed from their names, and printed]",
+            "The columns by role: audio, text, normalized_text, id, speaker, language, start, end, duration, ref_audio "
+            "and instruct.  [default: guessed from their names, and printed]",
             metavar="ROLE=COLUMN,…",
         ),
     ),

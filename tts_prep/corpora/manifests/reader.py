@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -32,10 +33,15 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "start": ("offset", "start", "start_time", "begin"),
     "end": ("end", "end_time"),
     "duration": ("duration",),
+    # Of language models: the utterance or the recording that a row takes the voice of; and how it is spoken.
+    "ref_audio": ("ref_audio",),
+    "instruct": ("instruct", "instruction"),
 }
 """Role → names of its column in the manifests of common corpora and systems, most frequent first."""
 
 _NEEDED = ("audio", "text")
+_KEPT = ("language", "ref_audio", "instruct")
+"""The roles that are columns of the store, of these names."""
 
 
 def guess_columns(names: Collection[str]) -> dict[str, str]:
@@ -152,8 +158,42 @@ def read_manifest(
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
     if arrays := dict.fromkeys(name for _, container in containers for name in container.arrays):
         report(f"columns that are not read, because they are arrays: {', '.join(arrays)}")
+    references = _references(containers, roles, corpus, root, report) if "ref_audio" in roles else {}
     for path, container in containers:
-        yield from _utterances(path, container, roles, is_numeric, corpus, root)
+        for item in _utterances(path, container, roles, is_numeric, corpus, root):
+            if isinstance(item, SourceUtterance) and (found := references.get(str(item.meta.get("ref_audio")))):
+                item = replace(item, meta={**item.meta, "ref_audio": found})
+            yield item
+
+
+def _references(
+    containers: Sequence[tuple[Path, Container]],
+    roles: Mapping[str, str],
+    corpus: Path,
+    root: Path | None,
+    report: Callable[[str], None],
+) -> dict[str, str]:
+    """Return the ids of rows whose recordings are references, by reference; report what names no row and no file."""
+    rows = (row for _, container in containers for row in container.rows() if isinstance(row, Row))
+    missing = dict.fromkeys(name for row in rows if (name := _text(row.values.get(roles["ref_audio"]))))
+    folder, n_named = root or _folder(containers[0][0], next(iter(missing), "")), len(missing)
+    places = {name if Path(name).is_absolute() else _relative(folder / name, root or corpus): name for name in missing}
+    ids: dict[str, str] = {}
+    for path, container in containers:
+        for item in _utterances(path, container, roles, {}, corpus, root):
+            missing.pop(item.id, None)
+            if isinstance(item, SourceUtterance) and item.audio in places and item.end is None:
+                ids.setdefault(places[item.audio], item.id)
+    # What is the id of a row is no path.
+    ids = {name: identifier for name, identifier in ids.items() if name in missing}
+    unknown = [name for name in missing if name not in ids and not os.path.isfile(folder / name)]  # noqa: PTH113
+    n_files = len(missing) - len(ids) - len(unknown)
+    report(
+        f"ref_audio: {n_named - n_files - len(unknown):,} utterances and {n_files:,} other recordings are references"
+    )
+    if unknown:
+        report(f"note: {len(unknown):,} of {n_named:,} names in ref_audio are no row and no file: {unknown[0]}")
+    return ids
 
 
 def _utterances(
@@ -189,15 +229,16 @@ def _relative(path: Path, root: Path) -> str:
 def _further_columns(row: Row, roles: Mapping[str, str], is_numeric: Mapping[str, bool]) -> dict[str, str | float]:
     """Return the values of the columns that have no role, and of the language."""
     meta: dict[str, str | float] = {}
-    used = {name for role, name in roles.items() if role not in ("duration", "language")}
+    used = {name for role, name in roles.items() if role not in ("duration", *_KEPT)}
+    kept = {roles[role]: role for role in _KEPT if role in roles}
     if roles.get("speaker") == "speaker_name" and is_numeric.get("speaker"):
         used.add("speaker")  # NeMo's codes of the names
     for name, numeric in is_numeric.items():
         if name in used or (name == roles.get("duration") and "start" in roles):
             continue
         value = row.values.get(name)
-        column = "language" if name == roles.get("language") else _column_name(name)
-        meta[column] = _number(value) if numeric else _text(value)
+        column = kept.get(name) or _column_name(name)
+        meta[column] = _number(value) if numeric and column not in _KEPT[1:] else _text(value)
     if isinstance(language := meta.get("language"), str):
         meta["language"] = language_code(language)
     return meta
