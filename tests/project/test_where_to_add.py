@@ -87,8 +87,8 @@ def figures_of_a_language(package: Path) -> str:
 
 def a_preset(package: Path) -> str:
     folder = package / "preprocess" / "audio"
-    line = '    Preset("scratch", MelConfig(win_length=512, window="ones"), "Scratch: here"),'
-    added(folder / "presets.py", '    Preset(\n        "parakeet"', line)
+    line = '  "scratch": {"source": "Scratch: here", "audio": {"win_length": 512, "window": "ones"}},'
+    added(folder / "presets.json", '  "parakeet": {', line)
     changed(folder / "config.py", '"hann", ', '"ones", "hann", ')
     added(
         folder / "mel.py",
