@@ -96,3 +96,10 @@ def test_a_release_is_built_from_packages_that_are_pinned_by_their_hashes() -> N
     assert {"build", "setuptools", "twine"} <= set(pins)
     # Every pin has a hash, on the line behind it.
     assert len(re.findall(r"^[\w-]+==[^\n]*\\\n {4}--hash=sha256:", locked, re.MULTILINE)) == len(pins)
+
+
+def test_the_slowest_tests_that_start_first_are_there() -> None:
+    listed = re.findall(r"^\| `(\w+/test_\w+\.py)`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    files = [path.as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+    assert listed
+    assert [name for name in listed if not any(file.endswith(f"/{name}") for file in files)] == []

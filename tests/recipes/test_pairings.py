@@ -26,7 +26,7 @@ from tts_prep.recipes import (
 
 pytest.importorskip("torch")
 
-SHORT, FULL = 60, int(os.environ.get("PAIRINGS", "1000"))
+SHORT, FULL = 24, int(os.environ.get("PAIRINGS", "1000"))
 TEXTS = ["abcabcabc", "bcabcabca", "ccccabcab"]
 LENGTHS = [40, 55, 33]
 
