@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol
@@ -415,12 +415,14 @@ class Store:
                 self._watcher.start()
         return file
 
-    def _let_go_of(self, file: str) -> None:
-        self._used.pop(file, None)
-        self._files.pop(file, None)
+    def _let_go_of(self, files: Collection[str]) -> None:
+        for file in files:
+            self._used.pop(file, None)
+            self._files.pop(file, None)
         for name, arrays in [*self._arrays.items()]:
-            for shard in [shard for shard in [*arrays] if self.manifest.file_of(name, shard).file == file]:
-                arrays.pop(shard, None)
+            for shard in [*arrays]:
+                if self.manifest.file_of(name, shard).file in files:
+                    arrays.pop(shard, None)
 
     def _map_whole(self, entry: FileEntry) -> MappedFile:
         if self._cached is not None:
@@ -489,8 +491,8 @@ def _let_go_of_idle_files(store: ReferenceType[Store]) -> None:
             if not found._files:  # mapped before another watcher was started
                 return
         before = time.monotonic() - _IDLE
-        for file in [file for file in [*found._files] if found._used.get(file, 0.0) < before]:
-            found._let_go_of(file)
+        if idle := {file for file in [*found._files] if found._used.get(file, 0.0) < before}:
+            found._let_go_of(idle)
         del found
         time.sleep(_IDLE / 4)
 
