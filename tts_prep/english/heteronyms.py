@@ -152,15 +152,15 @@ _TOKEN: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s\"'()]")
 # "s"; behind it what is replaced there: espeak-ng has no noun "advocate", for example.
 _FIRST: Final = word_table(
     """
-    advocate=the+advocate/ˌeɪt/ət animate=the+animate/ˌeɪt/ət articulate=the+articulate/ˌeɪt/ət combine=kombine
-    associate=the+associate/ˌeɪt/ət delegate=the+delegate/ˌeɪt/ət duplicate=the+duplicate/ˌeɪt/ət lead=led read=red
+    advocate=the+advocate/ˌe͡ɪt/ət animate=the+animate/ˌe͡ɪt/ət articulate=the+articulate/ˌe͡ɪt/ət combine=kombine
+    associate=the+associate/ˌe͡ɪt/ət delegate=the+delegate/ˌe͡ɪt/ət duplicate=the+duplicate/ˌe͡ɪt/ət lead=led read=red
     reject=reeject sow=sau
     """
 )
 _SECOND: Final = word_table(
     """
     bass=bas decrease=decreese discount=discownt excuse=excuze insult=insullt intimate=intimait lives=livs
-    minute=mynute/mˈaɪn/maɪnˈ subject=the+subject/sˈʌbdʒ/səbdʒˈ subjects=the+subjects/sˈʌbdʒ/səbdʒˈ wound=wownd
+    minute=mynute/mˈa͡ɪn/ma͡ɪnˈ subject=the+subject/sˈʌbd͡ʒ/səbd͡ʒˈ subjects=the+subjects/sˈʌbd͡ʒ/səbd͡ʒˈ wound=wownd
     """
 )
 
@@ -168,8 +168,8 @@ _SECOND: Final = word_table(
 def spellings(text: str) -> Iterator[tuple[int, int, tuple[str, str], int]]:
     """Yield start and stop of each of these words in a text, texts that end with its pronunciations, and which holds.
 
-    Behind a text may be ``/OLD/NEW``, a part of its phonemes that is replaced. The texts are for espeak-ng, whose
-    phonemes depend on the language, such as British English.
+    Behind a text may be ``/OLD/NEW``, a part of its phonemes that is replaced, with ties. The texts are for espeak-ng,
+    whose phonemes depend on the language, such as British English.
     """
     text = text.lower().replace("’", "'")
     if HETERONYMS.keys().isdisjoint(re.findall(r"\w+", text)):

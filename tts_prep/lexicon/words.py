@@ -228,7 +228,8 @@ class Words:
                 phones = self._frontend.phoneticize(text, language).rpartition("▁ " if self._spaced else " ")[2]
             except TextError:
                 return ("", ""), frozenset()
-            old, _, new = (self._joined(part) for part in change.partition("/"))
+            respell = self._frontend.vocab.preparation.respell
+            old, _, new = (self._joined(respell(part, language)) for part in change.partition("/"))
             both.append(phones.replace(old, new) if old else phones)
         readings = (tuple(symbol for _, symbol in _plain(self._symbols(phones))) for phones in both)
         return (both[0], both[1]), frozenset(readings)

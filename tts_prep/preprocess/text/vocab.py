@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, VoiceTable, tables_with
+from tts_prep.preprocess.text.symbols.preparation import AS_READ, Preparation
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
 """The treatments of symbols that are not in the vocabulary."""
@@ -58,6 +59,9 @@ class Vocab:
 
     blanks: Blanks | None = None
     """The placement of blanks by `encode`; None inserts none."""
+
+    preparation: Preparation = AS_READ
+    """What the system of the table does to espeak-ng's phones."""
 
     def __init__(
         self,
@@ -139,7 +143,7 @@ class Vocab:
                 decomposed=table.decomposed,
                 **of_voice,  # type: ignore[arg-type]
             )
-            vocab.ends = table.ends
+            vocab.ends, vocab.preparation = table.ends, table.preparation
             return vocab
         if not table:
             raise ConfigurationError("vocabulary: expected at least one symbol, found none")

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from tts_prep.preprocess.text.frontends.plain import MARKS, NOT_SPOKEN, separate
 from tts_prep.preprocess.text.language_codes import MINUS, normalize, rules_of, subtags, with_minus_words
 from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
 from tts_prep.preprocess.text.symbols import get_table
+from tts_prep.preprocess.text.symbols.preparation import TIE
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -79,6 +81,7 @@ _COUNTRIES = {"se": "swedish", "us": "english", "gb": "english", "br": "portugue
 _PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
 _CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
+_TIED_SWITCH = re.compile(r"\([a-z-\u0361]+\)")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # espeak-ng silently drops the phonemes after the 198th of a word (English "ba" repeated 70 times), and parts of numbers
 # of 26 digits or more. In Thai, Khmer, Chinese and Japanese, it finds the words itself.
@@ -148,7 +151,8 @@ class EspeakFrontend(VocabFrontend):
             TextError: the text is empty or punctuation only; or espeak-ng does not support ``language``.
             ConfigurationError: espeak-ng does not support the frontend's language.
         """
-        text = without_controls(text)
+        preparation = self.vocab.preparation
+        text = preparation.prepare(without_controls(text))
         if not text:
             raise TextError("the text is empty")
         if "\0" in text:
@@ -170,9 +174,15 @@ class EspeakFrontend(VocabFrontend):
                     raise
                 raise TextError(str(error)) from None
             check_script(text, language or self.language)
-            spoken = voice.phonemize(_with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text))
+            spoken = voice.phonemize(
+                _with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text), tied=preparation.tied
+            )
+        if preparation.tied and "(" in spoken:
+            # It ties the letters of a language, too.
+            spoken = _TIED_SWITCH.sub(lambda match: match[0].replace(TIE, ""), spoken)
         switches = tuple(_switches(spoken)) if "(" in spoken else ()
         phonemes = _SWITCH.sub("", spoken) if "(" in spoken else spoken
+        phonemes = preparation.respell(phonemes, voice.code) if preparation.phones else phonemes
         self._switches = (text, language or self.language, switches)
         if self._switches[2] and not _LATIN.search(text):
             other, said = self._switches[2][0]
@@ -198,7 +208,7 @@ class EspeakFrontend(VocabFrontend):
         if likely:
             yield LIKELY_LANGUAGE, likely
         if not _PLAIN.issuperset(text):
-            text = without_controls(text)
+            text = self.vocab.preparation.prepare(without_controls(text))
             for character in sorted(set(text) - _PLAIN):
                 if self._is_left_out(character, language):
                     yield from [(UNSPOKEN_CHARACTERS, character)] * text.count(character)
@@ -211,7 +221,7 @@ class EspeakFrontend(VocabFrontend):
 
     def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
         """Return the languages to which espeak-ng switched in a text, and the phonemes in each."""
-        text = without_controls(text)
+        text = self.vocab.preparation.prepare(without_controls(text))
         if self._switches[:2] != (text, language):
             self.phoneticize(text, language)
         return self._switches[2]
@@ -347,9 +357,9 @@ class _Voice:
         """The version of espeak-ng."""
         return ".".join(map(str, self._espeak.version))
 
-    def phonemize(self, text: str) -> str:
+    def phonemize(self, text: str, *, tied: bool = False) -> str:
         """Return the phonemes of a text, with the punctuation of `MARKS`; empty if there is nothing to speak."""
-        to_phonemes = self._espeak.text_to_phonemes
+        to_phonemes = partial(self._espeak.text_to_phonemes, tie=True) if tied else self._espeak.text_to_phonemes
         if not _DIGIT_OR_LINE.search(text):
             pieces = _MARK_RUN.split(text)
             spoken = [_one_line(to_phonemes(piece)) if piece else "" for piece in pieces]

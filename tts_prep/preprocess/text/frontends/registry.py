@@ -175,6 +175,7 @@ def _by_language(
         if vocab is None or not (isinstance(vocab, OpenVocab) or getattr(frontend, "spaced", False)):
             own = get_table("espeak") if name == ANY_LANGUAGE else None
             frontend = _find(name)(**options, symbols=own and Vocab.from_table(own))
+            frontend.vocab.preparation = vocab.preparation if own and vocab else frontend.vocab.preparation
         frontends[code] = frontend
     return ByLanguageFrontend(frontends, language, vocab, unknown)
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.symbols.file import check_unique, parse_symbols, read_symbols
+from tts_prep.preprocess.text.symbols.preparation import AS_READ, COQUI, KOKORO, PIPER, Preparation
 from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
 
 
@@ -32,6 +33,7 @@ class SymbolTable:
         characters: texts are split into single characters, although the table has longer symbols.
         decomposed: the system decomposes texts (NFD) before lookup.
         heteronyms: the system reads words with two pronunciations by the words around them.
+        preparation: what the system does to espeak-ng's phones before it looks up ids.
     """
 
     name: str
@@ -48,6 +50,7 @@ class SymbolTable:
     characters: bool = False
     decomposed: bool = False
     heteronyms: bool = False
+    preparation: Preparation = AS_READ
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -100,6 +103,7 @@ _TABLES: Final = (
         blanks="between",
         characters=True,
         decomposed=True,
+        preparation=PIPER,
     ),
     SymbolTable(
         "kokoro",
@@ -111,6 +115,7 @@ _TABLES: Final = (
         end="$",
         ends=True,
         heteronyms=True,
+        preparation=KOKORO,
     ),
     SymbolTable(
         "coqui",
@@ -121,6 +126,7 @@ _TABLES: Final = (
         start="<BOS>",
         end="<EOS>",
         blank="<BLNK>",
+        preparation=COQUI,
     ),
     SymbolTable(
         "coqui-vits",
@@ -130,6 +136,7 @@ _TABLES: Final = (
         pad="<PAD>",
         blank="<BLNK>",
         blanks="around",
+        preparation=COQUI,
     ),
     SymbolTable(
         "coqui-idiap",
@@ -140,6 +147,7 @@ _TABLES: Final = (
         start="<BOS>",
         end="<EOS>",
         blank="<BLNK>",
+        preparation=COQUI,
     ),
     SymbolTable(
         "coqui-idiap-vits",
@@ -149,6 +157,7 @@ _TABLES: Final = (
         pad="<PAD>",
         blank="<BLNK>",
         blanks="around",
+        preparation=COQUI,
     ),
     SymbolTable(
         "tacotron2",

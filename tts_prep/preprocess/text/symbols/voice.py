@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.preprocess.text.symbols.preparation import KOKORO, PIPER, Preparation
 
 Blanks: TypeAlias = Literal["between", "around", "groups"]
 """The placement of blanks: between all symbols, also at both ends, or after each group of symbols (Piper's pinyin)."""
@@ -62,6 +63,11 @@ class VoiceTable:
     def heteronyms(self) -> bool:
         """Whether the system chooses between two pronunciations: Kokoro does, Piper, which has blanks, does not."""
         return self.blank is None
+
+    @property
+    def preparation(self) -> Preparation:
+        """What its system does to espeak-ng's phones."""
+        return KOKORO if self.blank is None else PIPER
 
     def as_dict(self) -> dict[str, Any]:
         """Return the table as in the configuration of a store."""
