@@ -11,7 +11,9 @@ import pytest
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.chinese.normalization import cardinal, normalize_chinese
 from tts_prep.languages.chinese.pinyin import initial_and_final, ipa, is_pinyin
+from tts_prep.lexicon.words import Words
 from tts_prep.preprocess import get_frontend
+from tts_prep.preprocess.text.frontends.registry import default_frontend
 from tts_prep.preprocess.text.symbols import get_table
 
 # Not imported for that, which takes a second in every test worker.
@@ -318,10 +320,8 @@ def test_phones_of_real_pinyin_are_those_of_the_corpus_but_for_pauses(phones) ->
     [
         ("", "the text is empty"),
         ("，。！", "nothing to speak"),
-        (
-            "我爱apple",
-            "pinyin with tones and names of capital letters, found 'apple'; write it in characters or pinyin",
-        ),
+        ("wo3 ai apple", "expected pinyin with tones of 1 to 5, found 'ai'; write it in characters"),
+        ("我爱apple6", "expected pinyin with tones of 1 to 5, found 'apple6'"),
         ("５个", "a digit"),
         ("你好☃", "not in the vocabulary: '☃'"),
         ("\0", "nothing to speak|not in the vocabulary"),
@@ -333,13 +333,83 @@ def test_what_cannot_be_read_is_an_error_of_that_text(phones, text: str, message
 
 
 def test_another_language_is_refused_and_a_missing_package_says_what_to_install(monkeypatch) -> None:
-    with pytest.raises(ConfigurationError, match="supports Mandarin only, found 'yue'"):
+    with pytest.raises(
+        ConfigurationError, match="supports Mandarin only, found 'yue', which is Cantonese: the frontend espeak"
+    ):
         get_frontend("mandarin", language="yue")
     with pytest.raises(TextError, match="supports Mandarin only, the text is in 'en-us'"):
         get_frontend("mandarin").phoneticize("你好", "en-us")
     monkeypatch.setitem(sys.modules, "pypinyin", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'tts-prep\[zh\]'"):
         get_frontend("mandarin")
+
+
+# Letters as LETTERS; other words as espeak-ng says them in English (pˈaɪθɑːn), each sound in the nearest syllable.
+LATIN = {
+    "我用Python写代码": "wo3 yong4 pai4 sen1 xie3 dai4 ma3",
+    "苹果apple": "ping2 guo3 a4 pu1 er5",
+    "用iPhone": "yong4 ai4 fou4 en5",
+    "ChatGPT的": "cha4 te5 ji4 pi4 ti4 de5",
+    "html页": "ei2 chi1 ti4 ai2 mu5 ai2 lu5 ye4",
+    "x轴": "ai2 ke5 si5 zhou2",
+    "I don't知道": "ai4 dou4 en5 te5 zhi1 dao4",
+    "PM2.5超标": "pi4 ai2 mu5 er4 dian2 wu3 chao1 biao1",
+    "C++": "xi1 jia1 jia1",
+    "住302室": "zhu4 san1 ling2 er4 shi4",
+    "长100m": "chang2 yi4 bai2 mi3",
+    "打110报警": "da3 yao1 yao1 ling2 bao4 jing3",
+    "手机138 1234 5678": "shou3 ji1 yao1 san1 ba1 yao1 er4 san1 si4 wu3 liu4 qi1 ba1",
+    "+86 13812345678": "jia1 ba1 liu4 yao1 san1 ba1 yao1 er4 san1 si4 wu3 liu4 qi1 ba1",
+}
+
+
+@pytest.mark.parametrize(("text", "pinyin"), LATIN.items())
+def test_latin_words_and_numbers_of_telephones_and_rooms_are_spoken(text: str, pinyin: str) -> None:
+    frontend = get_frontend("mandarin-pinyin")
+    assert frontend.phoneticize(frontend.normalize(text)) == pinyin
+
+
+def test_no_row_fails_for_latin_words_and_each_english_one_is_counted() -> None:
+    written = """
+    Python app iPhone ChatGPT WiFi html McDonald's Google email download Twitter YouTube TikTok JavaScript Facebook
+    rhythm strengths Obama Tom judge measure thanks world three singing beautiful café bye VIP Excel OK CEO NBA t MV
+    Photoshop DNA KTV cosplay Android zoom queue yogurt Washington Schwarzenegger naïve Xbox MacBook GitHub PPT vlog
+    """
+    words = written.split()
+    frames = ["我用{}写代码", "这个{}很好用。", "他说：“{}！”", "{}是什么？", "把{} {}发给我", "《{}》", "你的{}呢"]
+    texts = [frame.format(a, b) for frame in frames for a in words for b in words[:4]][:1000]
+    assert len(texts) == 1000
+    frontends = [
+        get_frontend("mandarin"),
+        get_frontend("mandarin", symbols="fastspeech2"),
+        get_frontend("mandarin-ipa"),
+    ]
+    frontends += [get_frontend("mandarin", symbols="paddlespeech-zh"), get_frontend("mandarin-pinyin")]
+    for number, text in enumerate(texts):
+        frontend = frontends[number % len(frontends)]
+        assert len(frontend.numericalize(frontend.phoneticize(frontend.normalize(text))))
+    text = "我用Python和CEO写"
+    frontend = frontends[0]
+    assert [*frontend.remarks(text, frontend.phoneticize(text))] == [("parts_spoken_in_another_language", "en: Python")]
+
+
+@pytest.mark.parametrize("style", ["mandarin", "mandarin-pinyin", "mandarin-ipa"])
+def test_a_word_of_the_dictionary_is_found_between_characters(style: str) -> None:
+    frontend = get_frontend(style)
+    phones = frontend.phoneticize("派森")
+    said, remarks = Words(frontend, [("chatgpt", phones, None)]).phoneticize("我用ChatGPT写代码", "zh")
+    assert remarks == ()
+    assert said.replace(" ", "") == frontend.phoneticize("我用派森写代码").replace(" ", "")
+
+
+def test_cantonese_is_espeaks() -> None:
+    assert [default_frontend(code) for code in ("zh-HK", "zh-MO", "zh-yue", "yue", "zh-TW")] == ["espeak"] * 4 + [
+        "mandarin"
+    ]
+    read = [get_frontend("espeak", language=code).phoneticize("香港") for code in ("zh-HK", "zh-MO", "zh-yue", "yue")]
+    assert len(set(read)) == 1
+    with pytest.raises(TextError, match="'zh-HK', which is Cantonese: the frontend espeak reads it"):
+        get_frontend("mandarin").phoneticize("香港", "zh-HK")
 
 
 def test_results_do_not_depend_on_what_came_before(phones) -> None:
@@ -350,4 +420,4 @@ def test_results_do_not_depend_on_what_came_before(phones) -> None:
         except TextError:
             continue
     assert phones.phoneticize("重庆的银行行长") == alone
-    assert phones.software().keys() == {"opencc", "pypinyin", "rjieba"}
+    assert phones.software().keys() == {"opencc", "pypinyin", "rjieba", "phonemizer", "espeak-ng"}

@@ -119,9 +119,12 @@ def _phones(where: str, phones: str, frontend: Frontend) -> str:
 
 _WORD: Final = re.compile(WORD)
 _STRESS: Final = frozenset("ˈˌ")
+_TONES: Final = frozenset("→↗↓↘")
 _STRESS_DIGIT: Final = re.compile(r"(?<=[A-Z])[012]$")
 # Scripts without spaces, where a word is any part of a text.
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OF_HYPHENS: Final = re.compile("[^-]+")
+_LATIN: Final = re.compile(rf"(?<={_UNSPACED.pattern})[A-Za-zÀ-ɏ]+|[A-Za-zÀ-ɏ]+(?={_UNSPACED.pattern})")
 # Each begins and ends with other sounds, so that what they share with a text is not of the word.
 _STAND_INS: Final = ("bob", "mark", "anna"), ("さくら", "ねこ"), ("学生", "北京"), ("사람", "나무")
 
@@ -156,12 +159,14 @@ class Words:
         spans = [match.span() for match in _WORD.finditer(text)]
         if self._parts and (parts := [re.escape(part) for part in self._parts if part in text]):
             spans += [match.span() for match in re.finditer("|".join(parts), text)]
-        # A word that is not in the dictionary may be joined to one that is, as in "Nguyen-led".
+        # A word that is not in the dictionary may be joined to one that is, as in "Nguyen-led" and "用Python写".
         spans += [
             (start + match.start(), start + match.end())
             for start, stop in spans
-            if "-" in text[start:stop] and self._phones(text[start:stop], language) is None
-            for match in re.finditer("[^-]+", text[start:stop])
+            if self._phones(text[start:stop], language) is None
+            for parts in (_OF_HYPHENS, _LATIN)
+            for match in parts.finditer(text[start:stop])
+            if match[0] != text[start:stop]
         ]
         entries = ((start, stop, key_of(text[start:stop])) for start, stop in sorted(set(spans)))
         return [
@@ -277,7 +282,7 @@ def _plain(symbols: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _is_sound(symbol: str) -> bool:
-    return symbol != "▁" and any(sign.isalnum() or unicodedata.combining(sign) for sign in symbol)
+    return symbol != "▁" and any(sign.isalnum() or unicodedata.combining(sign) or sign in _TONES for sign in symbol)
 
 
 def _places(symbols: Sequence[str], any_of: Iterable[tuple[str, ...]], *, is_word: bool) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.languages.chinese.latin import english, is_initials, spoken_latin
 from tts_prep.languages.chinese.normalization import normalize_chinese
 from tts_prep.languages.chinese.pinyin import (
     ERHUA,
@@ -29,6 +30,7 @@ from tts_prep.languages.chinese.pinyin import (
     spoken_tones,
 )
 from tts_prep.preprocess.text.frontends.frontend import (
+    OTHER_LANGUAGE,
     Symbols,
     VocabFrontend,
     check_choice,
@@ -38,16 +40,18 @@ from tts_prep.preprocess.text.frontends.frontend import (
 )
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_table
 from tts_prep.preprocess.text.vocab import Vocab
 
 STYLES: Final = ("phones", "pinyin", "ipa")
 
 _HANZI: Final = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_ACCENTED: Final = "À-ÖØ-öø-ɏ"
 _TOKEN: Final = re.compile(
-    rf"(?P<hanzi>[{_HANZI}]+)|(?P<prosody>#[1-5])|(?P<latin>[A-Za-zÀ-ÿĀ-ſƀ-ɏ:]*[A-Za-zü]\d?)|(?P<space>\s+)|(?P<mark>.)",
+    rf"(?P<hanzi>[{_HANZI}]+)|(?P<prosody>#[1-5])|(?P<latin>[A-Za-z{_ACCENTED}:]*[A-Za-z{_ACCENTED}]"
+    r"(?:['’](?:[smdt]|re|ve|ll)(?![A-Za-z]))?\d?)|(?P<space>\s+)|(?P<mark>.)",
     re.DOTALL,
 )
+_ANY_HANZI: Final = re.compile(f"[{_HANZI}]")
 _PROSODY: Final = re.compile(r"(#[1-5])")
 _MARKS: Final = {
     **dict.fromkeys("，,、､", ","),
@@ -74,18 +78,6 @@ _RETURNED: Final = tuple("钱书款债账")
 _INTERJECTIONS: Final = {"m": "mu", "n": "en", "ng": "en", "hm": "heng", "hng": "heng", "ê": "ei"}
 # Characters before 儿 as a full syllable: words in which it means child, and poetic ones.
 _FULL_ER: Final = frozenset("女婴幼孤少胎健男小混宠产患新育托")
-# How Mandarin speakers name letters, in syllables that the tables have.
-_LETTERS: Final = {
-    letter: tuple(names.split())
-    for letter, names in word_table(
-        """
-        A=ei1 B=bi4 C=xi1 D=di4 E=yi4 F=ai2+fu5 G=ji4 H=ei2+chi1 I=ai4 J=jie4 K=kei1 L=ai2+lu5 M=ai2+mu5 N=en4 O=ou1
-        P=pi4 Q=qiu1 R=a4 S=ai2+si5 T=ti4 U=you1 V=wei4 W=da2+bu5+liu5 X=ai2+ke5+si5 Y=wai4 Z=zei2
-        """
-    ).items()
-}
-# Longer ones, and those in small letters, are rather words.
-_INITIALS: Final = re.compile("[A-Z]{1,5}")
 _PREFIX: Final = "@"
 _SILENCES: Final = frozenset(("sp", "spn", "sil"))
 """Pauses of an aligner in pinyin."""
@@ -97,8 +89,8 @@ class MandarinFrontend(VocabFrontend):
     Phonemes as text are symbols separated by spaces: initials and finals with tones, as in AISHELL-3 and FastSpeech2
     (``zh ong1 g uo2``); in the style ``pinyin``, syllables (``zhong1 guo2``). In the style ``ipa`` they are words in
     IPA with arrows for tones. A text can also be pinyin, ``zhong1 guo2``, whose tones do not change. Prosody marks,
-    ``#1`` to ``#4``, are kept if they are in the table. Full-width marks become half-width ones; quotes and brackets
-    are not spoken.
+    ``#1`` to ``#4``, are kept if they are in the table. Latin words are read by letter or as English, in syllables of
+    Mandarin. Full-width marks become half-width ones; quotes and brackets are not spoken.
 
     Args:
         language: a code of Mandarin.
@@ -124,7 +116,7 @@ class MandarinFrontend(VocabFrontend):
         check_choice("style", style, STYLES)
         if not is_mandarin(language):
             raise ConfigurationError(
-                f"language: the frontend 'mandarin' supports Mandarin only, found {language!r}; use --language zh"
+                f"language: the frontend 'mandarin' supports Mandarin only, found {_named(language)}; use --language zh"
             )
         table = {"phones": "mandarin", "pinyin": "mandarin-pinyin", "ipa": "espeak"}[style]
         super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
@@ -143,11 +135,11 @@ class MandarinFrontend(VocabFrontend):
         """Return the phonemes as text.
 
         Raises:
-            TextError: there is nothing to speak, the text is not Mandarin, or it has digits or letters that are not
-                pinyin.
+            TextError: there is nothing to speak, the text is not Mandarin, it has digits, or it is pinyin with a word
+                that is none.
         """
         if language is not None and not is_mandarin(language):
-            raise TextError(f"the frontend 'mandarin' supports Mandarin only, the text is in {language!r}")
+            raise TextError(f"the frontend 'mandarin' supports Mandarin only, the text is in {_named(language)}")
         elements = list(self._elements(text))
         if not any(isinstance(element, Syllable) for element in elements):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
@@ -167,14 +159,13 @@ class MandarinFrontend(VocabFrontend):
             elif kind == "latin" and is_pinyin(token):
                 number += 1
                 yield Syllable("", _INTERJECTIONS.get(token[:-1], token[:-1]) + token[-1], number)
-            elif kind == "latin" and _INITIALS.fullmatch(token):
-                number += 1
-                yield from (Syllable("", pinyin, number) for letter in token for pinyin in _LETTERS[letter])
             elif kind == "latin" and token not in _SILENCES:
-                raise TextError(
-                    "the frontend 'mandarin' reads Chinese characters, pinyin with tones and names of capital letters, "
-                    f"found {token[:20]!r}; write it in characters or pinyin"
-                )
+                if not is_initials(token) and (token[-1].isdigit() or _is_toned(text)):
+                    raise TextError(
+                        f"expected pinyin with tones of 1 to 5, found {token[:20]!r}; write it in characters"
+                    )
+                number += 1
+                yield from (Syllable("", pinyin, number) for pinyin in spoken_latin(token))
             elif token.isdigit():
                 raise TextError(f"a digit, {token!r}, in {text[:60]!r}; drop --no-normalize")
             elif kind != "space" and token not in _SILENT:
@@ -238,13 +229,17 @@ class MandarinFrontend(VocabFrontend):
         return phones
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, hyphens that are not spoken, and texts that are not Mandarin."""
+        """Yield unknown symbols, words read as English, hyphens that are not spoken, and texts not in Mandarin."""
         yield from super().remarks(text, phonemes, language)
+        for token in (match["latin"] for match in _TOKEN.finditer(text)):
+            if token and not (is_initials(token) or is_pinyin(token) or token in _SILENCES):
+                yield OTHER_LANGUAGE, f"en: {token}"
         yield from remarks_of_script(text, "zh")
 
     def software(self) -> dict[str, str]:
-        """Return the versions of the packages for words and pinyin."""
-        return {name: importlib.metadata.version(name) for name in ("opencc", "pypinyin", "rjieba")}
+        """Return the versions of the packages for words and pinyin, and of espeak-ng for English words."""
+        packages = {name: importlib.metadata.version(name) for name in ("opencc", "pypinyin", "rjieba")}
+        return {**packages, **english().software()}
 
 
 mandarin_pinyin = partial(MandarinFrontend, style="pinyin")
@@ -254,12 +249,25 @@ mandarin_ipa = partial(MandarinFrontend, style="ipa")
 def is_mandarin(language: str) -> bool:
     """Return whether a language code is one of Mandarin: ``zh``, ``zh-cn``, ``cmn`` and the like."""
     codes = subtags(language)
-    return codes[0] in ("zh", "cmn") and not {"hk", "yue"}.intersection(codes)
+    return codes[0] in ("zh", "cmn") and not _CANTONESE.intersection(codes)
+
+
+_CANTONESE: Final = frozenset(("hk", "mo", "yue"))
+
+
+def _named(language: str) -> str:
+    is_cantonese = _CANTONESE.intersection(subtags(language))
+    return f"{language!r}, which is Cantonese: the frontend espeak reads it" if is_cantonese else repr(language)
 
 
 def _is_all_pinyin(text: str) -> bool:
     tokens = re.findall(r"#?\w+", text)
     return bool(tokens) and all(token in _SILENCES or token[0] == "#" or is_pinyin(token) for token in tokens)
+
+
+def _is_toned(text: str) -> bool:
+    """Return whether a text has pinyin with tones, and no Chinese characters: its other words are no English."""
+    return not _ANY_HANZI.search(text) and any(map(is_pinyin, text.split()))
 
 
 def _spoken(elements: Sequence[Syllable | str]) -> list[Syllable | str]:

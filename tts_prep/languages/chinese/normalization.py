@@ -109,10 +109,15 @@ _SPAN = re.compile(r"(?<=\d)[-–—](?=\d+ ?(?:[年月日岁天周次℃%个人
 _MINUS = re.compile(r"(?<![\dA-Za-z)])[-−](?=\d)")
 _DIFFERENCE = re.compile(r"(?<=\d) ?[-−] ?(?=\d+(?:\.\d+)? ?=)")
 _PHONE = re.compile(
-    r"(?<![\d.,])(?:(?<=拨打)|(?<=电话)|(?<=热线)|(?<=号码))(\d{3,}(?:-\d{3,})*)(?!\d|\.\d)|(?<![\d.,])(1[3-9]\d{9}|0\d{2,3}-?\d{7,8}|[1-9]\d{2}-\d{4}-?\d{4}|0\d+|\d{17,})(?!\d|\.\d)"
+    r"(?<![\d.,])(?<=(?:拨打|电话|热线|号码|客服|致电|手机))(\d{3,}(?:[- ]\d{3,})*)(?!\d|\.\d)|"
+    r"(?<![\d.,])(?<=[打拨])(1[12]\d|12\d{3}|100(?:00|10|86)|95\d{3})(?![\d.个次场份张元块分下])|"
+    r"(?<![\d.,])(1[3-9]\d[- ]?\d{4}[- ]?\d{4}|0\d{2,3}-?\d{7,8}|[1-9]\d{2}-\d{3,4}-?\d{4}|0\d+|\d{17,})(?!\d|\.\d)"
 )
 _TWO = re.compile(rf"(?<![\d.,:/第])2(?=[{_CLASSIFIERS}])(?!年级|月|号|日)")
-_LABEL = re.compile(r"(?<=[A-Za-z])-?(\d+)")
+_LABEL = re.compile(r"(?<=[A-Za-z])-?(\d+(?:\.\d+)*)")
+# A room of three digits or four is read by digit, but for round numbers of rooms.
+_ROOM = re.compile(r"(?<![\d.,])([1-9]\d(?!00)\d{1,2})(?=号?[室房](?![价租产东屋]))")
+_ABROAD = re.compile(r"\+(\d{1,3})[- ]?(?=1[3-9]\d)")
 _PLAIN = re.compile(_NUMBER)
 
 
@@ -166,10 +171,12 @@ def _ranges(text: str) -> str:
 def _phones(text: str) -> str:
     def say(match: Match) -> str:
         # In telephone numbers, 一 is read yāo.
-        digits = (match[1] or match[2]).replace("-", "")
-        return spelled(digits).replace("一", "幺") if match[1] or 8 <= len(digits) <= 13 else spelled(digits)
+        called = match[1] or match[2]
+        digits = (called or match[3]).replace("-", "").replace(" ", "")
+        return spelled(digits).replace("一", "幺") if called or 8 <= len(digits) <= 13 else spelled(digits)
 
-    return _PHONE.sub(say, text)
+    text = _ROOM.sub(lambda match: spelled(match[1]), text)
+    return _PHONE.sub(say, _ABROAD.sub(lambda match: f"加{spelled(match[1])}", text))
 
 
 def _twos(text: str) -> str:
@@ -177,7 +184,7 @@ def _twos(text: str) -> str:
 
 
 def _labels(text: str) -> str:
-    return _LABEL.sub(lambda match: spelled(match[1]), text)
+    return _LABEL.sub(lambda match: "点".join(map(spelled, match[1].split("."))), text)
 
 
 def _numbers(text: str) -> str:
@@ -186,8 +193,8 @@ def _numbers(text: str) -> str:
 
 # Chinese has no spaces; those of pinyin and of other languages are kept.
 _SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
-_SIGNS: Final = {"+": "加", "×": "乘以", "*": "乘以", "÷": "除以", "=": "等于", "&": "和"}
-_SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×*÷=]) ?(?=[零一二三四五六七八九十])|(&)")
+_SIGNS: Final = {"+": "加", "×": "乘以", "*": "乘以", "÷": "除以", "=": "等于", "&": "和", "@": "艾特"}
+_SIGN = re.compile(r"(?<=[零一二三四五六七八九十百千万亿]) ?([+×*÷=]) ?(?=[零一二三四五六七八九十])|([&@+=])")
 
 
 def _signs(text: str) -> str:

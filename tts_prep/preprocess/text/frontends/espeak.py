@@ -66,9 +66,10 @@ def espeak_library() -> tuple[Path, Path]:
 
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
-_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "zh-hk": "yue", "no": "nb"} | {
+_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "no": "nb"} | {
     "nn": "nb",
     "iw": "he",
+    **dict.fromkeys(("zh-hk", "zh-mo", "zh-yue", "zh-hant-hk", "zh-hant-mo"), "yue"),
 }
 # The voices of regions without one of their own.
 _LATIN_AMERICA = frozenset("ar bo cl co cr cu do ec gt hn mx ni pa pe pr py sv us uy ve".split())  # noqa: SIM905

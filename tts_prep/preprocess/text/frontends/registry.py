@@ -103,7 +103,7 @@ ANY_LANGUAGE: Final = "espeak"
 def default_frontend(language: str) -> str:
     """Return the name of the default frontend of a language."""
     code, *more = subtags(language)
-    if {"hk", "latn"}.intersection(more):
+    if {"hk", "mo", "yue", "latn"}.intersection(more):
         return ANY_LANGUAGE
     return next((row.name for row in doors.rows("frontends").values() if code in row.keys), ANY_LANGUAGE)
 
