@@ -64,11 +64,8 @@ def a_frontend(package: Path) -> str:
 def a_symbol_table(package: Path) -> str:
     folder = package / "preprocess" / "text" / "symbols"
     folder.joinpath("tables", "scratch.txt").write_text("_\na\nb\n")
-    added(
-        folder / "catalogue.py",
-        '    SymbolTable(\n        "styletts2"',
-        '    SymbolTable("scratch", "a test", "here", "MIT", pad="_"),',
-    )
+    with (folder / "tables.toml").open("a", encoding="utf-8") as rows:
+        rows.write('[scratch]\nmade_for = "a test"\nsource = "here"\nlicence = "MIT"\npad = "_"\n')
     return (
         "from tts_prep.preprocess import get_frontend\n"
         "assert len(get_frontend('characters', symbols='scratch').vocab) == 3\n"

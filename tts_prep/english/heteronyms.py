@@ -6,6 +6,7 @@ words: "the record" is a noun, "to record" a verb. Then the word after decides, 
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -60,51 +61,9 @@ _SENTENCE_ENDS: Final = frozenset(".?!;")
 _ALONG: Final = _words("around round up through down along into its past between across")
 
 # The pronunciation as a noun or an adjective, and the one as a verb.
-_TABLE: Final = """
-abuse AH0 B Y UW1 S|AH0 B Y UW1 Z; abuses AH0 B Y UW1 S IH0 Z|AH0 B Y UW1 Z IH0 Z;
-advocate AE1 D V AH0 K AH0 T|AE1 D V AH0 K EY2 T; alternate AO1 L T ER0 N AH0 T|AO1 L T ER0 N EY2 T;
-animate AE1 N AH0 M AH0 T|AE1 N AH0 M EY2 T; appropriate AH0 P R OW1 P R IY0 AH0 T|AH0 P R OW1 P R IY0 EY2 T;
-approximate AH0 P R AA1 K S AH0 M AH0 T|AH0 P R AA1 K S AH0 M EY2 T;
-articulate AA0 R T IH1 K Y AH0 L AH0 T|AA0 R T IH1 K Y AH0 L EY2 T;
-associate AH0 S OW1 S IY0 AH0 T|AH0 S OW1 S IY0 EY2 T; attribute AE1 T R AH0 B Y UW2 T|AH0 T R IH1 B Y UW2 T;
-bass B EY1 S|B AE1 S; bow B OW1|B AW1; close K L OW1 S|K L OW1 Z; combine K AA1 M B AY0 N|K AH0 M B AY1 N;
-compound K AA1 M P AW0 N D|K AH0 M P AW1 N D; conduct K AA1 N D AH0 K T|K AA0 N D AH1 K T;
-conflict K AA1 N F L IH0 K T|K AH0 N F L IH1 K T; conflicts K AA1 N F L IH0 K T S|K AH0 N F L IH1 K T S;
-console K AA1 N S OW0 L|K AH0 N S OW1 L; content K AA1 N T EH0 N T|K AH0 N T EH1 N T;
-contest K AA1 N T EH0 S T|K AH0 N T EH1 S T; contract K AA1 N T R AE2 K T|K AH0 N T R AE1 K T;
-contracts K AA1 N T R AE2 K T S|K AH0 N T R AE1 K T S; contrast K AA1 N T R AE0 S T|K AH0 N T R AE1 S T;
-convert K AA1 N V ER0 T|K AH0 N V ER1 T; convict K AA1 N V IH0 K T|K AH0 N V IH1 K T;
-coordinate K OW0 AO1 R D AH0 N AH0 T|K OW0 AO1 R D AH0 N EY2 T; decrease D IY1 K R IY2 S|D IH0 K R IY1 S;
-defect D IY1 F EH0 K T|D IH0 F EH1 K T; delegate D EH1 L AH0 G AH0 T|D EH1 L AH0 G EY2 T;
-deliberate D IH0 L IH1 B ER0 AH0 T|D IH0 L IH1 B ER0 EY2 T; desert D EH1 Z ER0 T|D IH0 Z ER1 T;
-digest D AY1 JH EH0 S T|D AY0 JH EH1 S T; discount D IH1 S K AW0 N T|D IH0 S K AW1 N T; dove D AH1 V|D OW1 V;
-duplicate D UW1 P L AH0 K AH0 T|D UW1 P L AH0 K EY2 T; elaborate IH0 L AE1 B R AH0 T|IH0 L AE1 B ER0 EY2 T;
-escort EH1 S K AO0 R T|EH0 S K AO1 R T; estimate EH1 S T AH0 M AH0 T|EH1 S T AH0 M EY2 T;
-estimates EH1 S T AH0 M AH0 T S|EH1 S T AH0 M EY2 T S; excuse IH0 K S K Y UW1 S|IH0 K S K Y UW1 Z;
-extract EH1 K S T R AE2 K T|IH0 K S T R AE1 K T; graduate G R AE1 JH AH0 W AH0 T|G R AE1 JH AH0 W EY2 T;
-house HH AW1 S|HH AW1 Z; increase IH1 N K R IY2 S|IH2 N K R IY1 S;
-increases IH1 N K R IY2 S IH0 Z|IH0 N K R IY1 S AH0 Z; insult IH1 N S AH2 L T|IH2 N S AH1 L T;
-intimate IH1 N T AH0 M AH0 T|IH1 N T AH0 M EY2 T; lead L EH1 D|L IY1 D; live L AY1 V|L IH1 V;
-lives L AY1 V Z|L IH1 V Z; minute M IH1 N AH0 T|M AY0 N UW1 T; misuse M IH0 S Y UW1 S|M IH0 S Y UW1 Z;
-moderate M AA1 D ER0 AH0 T|M AA1 D ER0 EY2 T; object AA1 B JH EH0 K T|AH0 B JH EH1 K T;
-objects AA1 B JH EH0 K T S|AH0 B JH EH1 K T S; perfect P ER1 F IH2 K T|P ER0 F EH1 K T;
-permit P ER1 M IH2 T|P ER0 M IH1 T; permits P ER1 M IH2 T S|P ER0 M IH1 T S;
-present P R EH1 Z AH0 N T|P R IY0 Z EH1 N T; presents P R EH1 Z AH0 N T S|P R IY0 Z EH1 N T S;
-produce P R OW1 D UW0 S|P R AH0 D UW1 S; progress P R AA1 G R EH2 S|P R AH0 G R EH1 S;
-project P R AA1 JH EH0 K T|P R AH0 JH EH1 K T; projects P R AA1 JH EH0 K T S|P R AH0 JH EH1 K T S;
-protest P R OW1 T EH2 S T|P R AH0 T EH1 S T; read R EH1 D|R IY1 D; rebel R EH1 B AH0 L|R IH0 B EH1 L;
-record R EH1 K ER0 D|R AH0 K AO1 R D; records R EH1 K ER0 D Z|R AH0 K AO1 R D Z;
-refund R IY1 F AH2 N D|R IH0 F AH1 N D; refuse R EH1 F Y UW2 Z|R AH0 F Y UW1 Z;
-reject R IY1 JH EH0 K T|R IH0 JH EH1 K T; separate S EH1 P ER0 IH0 T|S EH1 P ER0 EY2 T; sow S AW1|S OW1;
-subject S AH1 B JH IH0 K T|S AH0 B JH EH1 K T; subjects S AH1 B JH IH0 K T S|S AH0 B JH EH1 K T S;
-subordinate S AH0 B AO1 R D AH0 N AH0 T|S AH0 B AO1 R D AH0 N EY2 T; survey S ER1 V EY2|S ER0 V EY1;
-suspect S AH1 S P EH2 K T|S AH0 S P EH1 K T; tear T IH1 R|T EH1 R; tears T IH1 R Z|T EH1 R Z;
-transfer T R AE1 N S F ER0|T R AE0 N S F ER1; transport T R AE1 N S P AO0 R T|T R AE0 N S P AO1 R T;
-use Y UW1 S|Y UW1 Z; uses Y UW1 S AH0 Z|Y UW1 Z AH0 Z; wind W IH1 N D|W AY1 N D; winds W IH1 N D Z|W AY1 N D Z;
-wound W UW1 N D|W AW1 N D;
-"""
+_TABLE: Final = importlib.resources.files(__package__).joinpath("heteronyms.txt").read_text("utf-8")
 HETERONYMS: Final[dict[str, tuple[str, str]]] = {
-    word: (noun, verb) for word, noun, verb in re.findall(r"(\w+) ([^;|]+)\|([^;|]+);", _TABLE)
+    word: (noun, verb) for word, noun, verb in re.findall(r"(\w+) ([^|\n]+)\|([^|\n]+)", _TABLE)
 }
 """Word → the two pronunciations in ARPAbet, those of the CMU Pronouncing Dictionary."""
 _USUALLY_VERBS: Final = _words("combine convert live permit produce refuse reject sow suspect transfer")

@@ -100,3 +100,5 @@ COQUI: Final = Preparation(
     ours="numbers and abbreviations; cleaners that lower the case are not followed",
     text=_steps(("[;:]", ","), ("-", " "), (r'[<>()\[\]"]+', ""), (r"\s+", " ")),
 )
+PREPARATIONS: Final = {"": AS_READ, "kokoro": KOKORO, "piper": PIPER, "coqui": COQUI}
+"""By the name in ``tables.toml``."""
