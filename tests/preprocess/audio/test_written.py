@@ -61,6 +61,18 @@ def test_whisper_reads_16_bits_that_ffmpeg_rounded(tmp_path: Path) -> None:
     path = written(tmp_path, floats, 16_000, "FLOAT")
     # Numbers are rounded half to even, and clipped.
     assert read_samples(path, 16_000, reading).tolist() == [0, 2, 0, 1, -32768, 32767]
+    # One channel of 24 bits loses the lower ones; the mean of two is a number.
+    path = written(tmp_path, np.array([1.75, -1.25, 3.0]) / 32768, 16_000, "PCM_24")
+    assert read_samples(path, 16_000, reading).tolist() == [1, -2, 3]
+    path = written(tmp_path, np.array([[1.75, 1.75], [-1.25, -1.25]]) / 32768, 16_000, "PCM_24")
+    assert read_samples(path, 16_000, reading).tolist() == [2, -1]
+
+
+def test_what_gpt_sovits_adds_up_to_more_than_16_bits_wraps_round(tmp_path: Path) -> None:
+    path = written(tmp_path, np.array([0.5, 1.5, -1.5]), 32_000, "FLOAT")
+    expected = np.array([0.5, 1.5, -1.5]) * (0.95 * 16384 / 1.5 + 16384)
+    found = read_samples(path, 32_000, get_preset("gpt-sovits-v4").reading)
+    assert found.tolist() == [int(expected[0]), int(expected[1]) - 65536, int(expected[2]) + 65536]
 
 
 def test_fastspeech_2_reads_full_scale_whose_positive_peak_wraps_round(tmp_path: Path) -> None:

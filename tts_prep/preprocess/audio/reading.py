@@ -90,20 +90,19 @@ def read_samples(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        of_16_bits = recording.file.subtype == "PCM_16"
-        samples = prepared(waveform, recording.file.samplerate, sample_rate, config, of_16_bits=of_16_bits)
+        samples = prepared(waveform, recording.file.samplerate, sample_rate, config, _rounding(recording.file))
         return samples if keeps_16_bits else as_float(samples)
 
 
 def prepared(
-    samples: Samples, rate: int, sample_rate: int, config: ReadingConfig, *, of_16_bits: bool = False
+    samples: Samples, rate: int, sample_rate: int, config: ReadingConfig, rounding: float | None = None
 ) -> Samples:
     """Return decoded samples as the system of these settings has them in training: resampled, clipped, written.
 
     Args:
         samples: [n_samples] of one channel.
         rate, sample_rate: their rate, and the new one, Hz.
-        of_16_bits: they are those, or means of those, of 16 bits.
+        rounding: what is added before they are rounded down to 16 bits; None rounds to the nearest, half to even.
 
     Returns:
         [n_samples] float32, or int16.
@@ -113,32 +112,39 @@ def prepared(
     if config.clips and found.dtype != np.int16:
         found = np.clip(found, -1, 1)
     if config.written:
-        found = _written(found, config.written, of_16_bits and rate == between)
+        found = _written(found, config.written, rounding if rate == between else None)
     if between != sample_rate:
         found = resample(as_float(found), between, sample_rate, config.resampler)
     waveform: Samples = found if found.dtype == np.int16 else np.ascontiguousarray(found, np.float32)
     return waveform
 
 
-def _written(samples: Any, how: str, of_16_bits: bool) -> Any:
+def _rounding(file: soundfile.SoundFile | PcmFile) -> float | None:
+    """Return how ffmpeg rounds what it does not resample: means of 16 bits half up, more bits of one channel down."""
+    if file.subtype == "PCM_16":
+        return 0.5
+    return 0.0 if file.subtype in ("PCM_24", "PCM_32") and file.channels == 1 else None
+
+
+def _written(samples: Any, how: str, rounding: float | None) -> Any:
     """Return samples as they are in the files that a system's own scripts write, int16; silence as it is."""
     if how == "int16":
         if samples.dtype == np.int16:
             return samples
-        # ffmpeg rounds means of integers half up, and numbers half to even.
         scaled = np.multiply(samples, 32768.0)
-        return np.clip(np.floor(scaled + 0.5) if of_16_bits else np.rint(scaled), -32768, 32767).astype(np.int16)
+        whole = np.rint(scaled) if rounding is None else np.floor(scaled + rounding)
+        return np.clip(whole, -32768, 32767).astype(np.int16)
     if how == "floor":
         return np.clip(np.floor(np.float32(32768) * as_float(samples)), -32768, 32767).astype(np.int16)
     samples = as_float(samples)
     peak = np.abs(samples).max(initial=0)
     if not peak:
         return samples
-    # In the order of the scripts: rounding decides which fraction is cut off.
+    # In the order of the scripts: rounding decides which fraction is cut off. What does not fit wraps round, as there.
     if how == "full":
         return (samples / peak * np.float32(32768)).astype(np.int32).astype(np.int16)
     mixed = samples / peak * np.float32(0.95 * 16384) + np.float32(16384) * samples
-    return np.clip(mixed, -32768, 32767, out=mixed).astype(np.int16)
+    return mixed.astype(np.int32).astype(np.int16)
 
 
 def read_excerpt(
