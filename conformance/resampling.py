@@ -103,7 +103,8 @@ def main() -> None:
             if name not in (arguments.only.split(",") if arguments.only else [name]):
                 continue
             preset = get_preset(name)
-            reading = replace(preset.reading, **({"resampler": resampler} if resampler else {}))
+            # Resampling alone, without what scripts write.
+            reading = replace(preset.reading, through=0, written="", **({"resampler": resampler} if resampler else {}))
             new = preset.config.sample_rate
             means, largest = {}, {}
             for rate in RATES:
