@@ -23,7 +23,6 @@ ROOM: Final = Room(
         "commands": (
             Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),
             Row("add", f"{_COMMANDS}.add:add", group=MAKE),
-            Row("remove", f"{_COMMANDS}.maintenance:remove", group=MAKE),
             Row("info", f"{_COMMANDS}.info:info", group=INSPECT),
             Row("verify", f"{_COMMANDS}.verify:verify", group=VERIFY),
             Row("reindex", f"{_COMMANDS}.maintenance:reindex", group=VERIFY),

@@ -283,7 +283,7 @@ ROWS = [
     # Commands on a store.
     Advice("nothing to add; give", "add STORE", "--measures", state=made()),
     Advice(
-        "nothing to remove; give --columns or --array",
+        "nothing to remove; give --ids, --speaker, --columns or --array",
         "remove STORE",
         "--array",
         state=made("--feature", "energy"),

@@ -95,7 +95,6 @@ NGUYEN = [row["id"] for row in rows() if "nguyen" in row["text"] and row["id"] !
 SAME: dict[str, Any] = {
     "same": False,
     **{key: [] for key in ("settings", "versions", "only_first", "only_second", "files", "statistics")},
-    "failed": [0, 0],
     "n_common": N_ROWS,
     **{key: {} for key in ("rows", "columns", "arrays")},
 }
@@ -118,8 +117,8 @@ def test_planted_changes_are_named_by_cause_and_nothing_else_is(
             "speaker": ["row-006"],
             "dictionary": NGUYEN,
         },
-        "columns": {"style": {"what": "", "ids": ["row-007"]}, "wer": {"what": "", "ids": ["row-030"]}},
-        "arrays": {"energy": {"what": "", "ids": ["row-020", "row-200"]}},
+        "columns": {"style": ["", ["row-007"]], "wer": ["", ["row-030"]]},
+        "arrays": {"energy": ["", ["row-020", "row-200"]]},
     }
     assert value == {name: item for name, item in {**SAME, **expected}.items() if name != "statistics"}
 

@@ -70,27 +70,24 @@ def _lines(found: StoreDifference) -> Iterator[tuple[str, str]]:
     if found.is_same:
         yield "same", f"nothing differs in {count_text(found.n_common, 'row')}"
         return
-    for title, settings in (("settings", found.settings), ("versions", found.versions)):
+    statistics = [("", *values) for values in found.statistics]
+    for title, settings in (("settings", found.settings), ("versions", found.versions), ("statistics", statistics)):
         for table, name, a, b in settings[:_MAX_SHOWN]:
-            where = name if table in ("general", "software", "format") else f"{table}.{name}"
+            where = name if table in ("", "general", "software", "format") else f"{table}.{name}"
             yield title, f"{where} is {a or 'not set'} in the first, {b or 'not set'} in the second"
         if len(settings) > _MAX_SHOWN:
-            yield title, f"and {len(settings) - _MAX_SHOWN} more; --json has all"
-    sides = (("first", found.only_first, found.failed[0]), ("second", found.only_second, found.failed[1]))
-    for side, ids, n_failed in sides:
+            yield title, f"and {len(settings) - _MAX_SHOWN} more"
+    for side, ids in (("first", found.only_first), ("second", found.only_second)):
         if ids:
-            failed = f" ({n_failed:,} failed in the other)" if n_failed else ""
-            yield "rows", f"{count_text(len(ids), 'row')} only in the {side}{failed}: {_shown(ids)}"
+            yield "rows", f"{count_text(len(ids), 'row')} only in the {side}: {_shown(ids)}"
     for cause, ids in found.rows.items():
         yield cause, f"{count_text(len(ids), 'row')} with {CAUSES[cause]}: {_shown(ids)}"
     for title, changes in (("column", found.columns), ("array", found.arrays)):
         for name, change in [*changes.items()][:_MAX_SHOWN]:
-            rows = f"{count_text(len(change.ids), 'row')}: {_shown(change.ids)}"
-            yield title, f"{name}: {change.what or rows}"
+            what, ids = change
+            yield title, f"{name}: {what or count_text(len(ids), 'row') + ': ' + _shown(ids)}"
         if len(changes) > _MAX_SHOWN:
-            yield title, f"and {len(changes) - _MAX_SHOWN} more; --json has all"
-    for name, a, b in found.statistics[:_MAX_SHOWN]:
-        yield "statistics", f"{name}: {a or 'none'} in the first, {b or 'none'} in the second"
+            yield title, f"and {len(changes) - _MAX_SHOWN} more"
     if found.files:
         yield "files", ", ".join(name.removesuffix("_file") for name in found.files)
 

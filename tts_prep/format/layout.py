@@ -79,6 +79,9 @@ ARRAYS: Final = {
 }
 """The arrays stored in the shards; every other array is stored in separate files."""
 
+COUNTED: Final = {"pitch": "voiced"}
+"""Array → the mask of its counted rows, as in the statistics of a store."""
+
 ARRAY_DTYPES: Final = (
     *("float16", "float32", "float64"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),

@@ -225,7 +225,7 @@ def make_store(
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
             added = _array_files(transaction, made, intact, specs)
-            manifest, kept = _complete(transaction, made, added)
+            manifest, kept = complete_store(transaction, made, added)
             before = {array.spec.name: array for array in sources.incomplete_of(manifest.array_files.keys())}
             incomplete = before | {array.spec.name: array for array in kept.incomplete}
             if incomplete:
@@ -246,7 +246,7 @@ def _with_old(
     return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
 
 
-def _complete(
+def complete_store(
     transaction: StoreTransaction, made: Sequence[MadeShard], added: Mapping[str, Sequence[FileEntry]]
 ) -> tuple[Manifest, KeptArrays]:
     """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""

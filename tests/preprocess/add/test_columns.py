@@ -129,7 +129,7 @@ def test_columns_are_replaced_and_removed_by_name_and_others_stay(store: Path, c
     for arguments, message in (
         (("--columns", "wer"), "no column 'wer' was added; those that can be removed: none"),
         (("--array", "mel"), "no array 'mel' was added"),
-        ((), "nothing to remove; give --columns or --array"),
+        ((), "nothing to remove; give --ids, --speaker, --columns or --array"),
     ):
         status, _, err = run(capsys, "remove", store, *arguments)
         assert status in (1, 2)

@@ -405,6 +405,31 @@ class Histories(RuleBasedStateMachine):
         self.edit(arrays=self.made.arrays)
         assert contents(self.store) == fresh(self.made), said
 
+    @precondition(lambda self: self.made is not None and len(self.inputs.rows) > 3)
+    @rule(place=PLACES, stop=st.none() | st.integers(1, 30))
+    def erase(self, place: int, stop: int | None) -> None:
+        """Remove a row from the store and from the corpus, with which an update makes a fresh store."""
+        assert self.made is not None
+        gone = self.inputs.rows[place % len(self.inputs.rows)].id
+        left = {row.id for row in self.made.rows} - self.made.excluded - {gone}
+        if not left & {row.id for row in self.inputs.rows} - self.inputs.excluded:
+            return
+        (self.folder / "gone.txt").write_text(f"{gone}\n")
+        command = ("remove", str(self.store), "--ids", str(self.folder / "gone.txt"))
+        before = contents(self.store)
+        status, said = run(*command, stop=stop)
+        between = contents(self.store)
+        if status == 130:
+            status, said = run(*command)
+        assert status == 0, said
+        after = contents(self.store)
+        assert between in (before, after), said
+        assert [name for name, data in after.items() if gone.encode() in data] == [], said
+        self.remove_row(place)
+        status, said = run(*self.corpus.command(self.store, self.inputs), "--update")
+        assert status == 0, said
+        self.expect_fresh(said)
+
     @precondition(lambda self: self.made is not None)
     @rule(place=PLACES)
     def repair(self, place: int) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.layout import ARRAYS, FIXED_COLUMNS
+from tts_prep.format.layout import ARRAYS, COUNTED, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader.batch_info import BatchInfo, info_of
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 _MAPPED_AT_A_TIME = 256
 """The number of utterances whose arrays are mapped at a time for statistics."""
-
-_COUNTED = {"pitch": "voiced"}
-"""Array → the mask of its counted rows, as in the statistics of a store."""
 
 
 Within: TypeAlias = Callable[[Any], Positions]
@@ -239,7 +236,7 @@ class UtteranceDataset(FixedColumns):
 
     def _rows_of(self, name: str, row_shape: tuple[int, ...]) -> Iterator[tuple[int, Array]]:
         """Yield for each utterance its speaker code and the rows of an array that its statistics count."""
-        mask = _COUNTED.get(name)
+        mask = COUNTED.get(name)
         mask = mask if mask in self.arrays else None
         for start in range(0, max(1, len(self)), _MAPPED_AT_A_TIME):
             chunk = self[start : start + _MAPPED_AT_A_TIME].having(name)

@@ -267,13 +267,14 @@ def _write_shard(
     columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
     with writing(store / name):
         (store / name).parent.mkdir(exist_ok=True)
-    digest = write_file(store / name, partial(_write, columns, header, examples))
+    digest = write_file(store / name, partial(write_rows, columns, header, examples))
     return FileEntry(name, digest.size, header.rows, digest.sha256)
 
 
-def _write(
+def write_rows(
     columns: Mapping[str, str], header: ShardHeader, examples: list[Example], file: h5py.File, checksums: dict[str, str]
 ) -> None:
+    """Fill the file of a shard; ``columns``: the kinds of the corpus's own columns by name."""
     write_string(file, HEADER, header_text(header))
     starts = {
         name: write_arrays(

@@ -30,7 +30,7 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.hdf5.columns import column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import FRAME, PHONEME, array_file_name, shard_name
+from tts_prep.format.layout import COUNTED, FRAME, PHONEME, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.sources import IncompleteArray
@@ -265,7 +265,7 @@ class _KeptArray:
     """One array of an old store, whose values are kept for unchanged rows."""
 
     def __init__(self, source: Path, folder: Path, manifest: Manifest, spec: ArraySpec, rows: OldPlaces) -> None:
-        self._source, self._folder, self._spec, self._rows = source, folder, spec, rows
+        self._source, self._folder, self._manifest, self._spec, self._rows = source, folder, manifest, spec, rows
         self._entries = manifest.array_files[spec.name]
         self._values: dict[int, Sequence[Array] | None] = {}
         self._known: dict[int, Sequence[str | None]] = {}
@@ -325,7 +325,17 @@ class _KeptArray:
         places = [place for place in self._rows.places(shard.number) if place]
         sources = [self._sources(place.shard)[place.position] for place in places]
         sources = sources if any(source is not None for source in sources) else []
-        return write_array_file(self._folder, spec, rows, array_key(spec, rows.key, sources), values, sources=sources)
+        counted = self._counted(shard) if spec.name in COUNTED else None
+        key = array_key(spec, rows.key, sources)
+        return write_array_file(self._folder, spec, rows, key, values, counted=counted, sources=sources)
+
+    def _counted(self, shard: StoredShard) -> list[Array] | None:
+        """Return which values of each row the statistics count, by another array."""
+        name = COUNTED[self._spec.name]
+        if name not in self._manifest.specs:
+            return None
+        mask = _KeptArray(self._source, self._folder, self._manifest, self._manifest.specs[name], self._rows)
+        return [np.asarray(row, np.bool_) for row in mask._of(shard.number) if row is not None]
 
     def _sources(self, number: int) -> Sequence[str | None]:
         """Return the sources of the utterances of an old shard, which their values stay with."""

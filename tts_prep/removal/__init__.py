@@ -1,0 +1,1 @@
+"""Rows, columns and arrays that leave a complete store."""
