@@ -38,7 +38,7 @@ DOORS: Final[Mapping[str, str]] = {
     "backends": "a function that runs jobs elsewhere than in processes on this machine",
     "schemes": "a class of stores behind URLs",
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
-    "words": "pronunciations of a user: 'read' reads their file, 'place' puts them into texts",
+    "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks",
     "views": "a function that shows an utterance",
 }
 """What the rows of each door name."""

@@ -7,6 +7,7 @@ ROOM = Room(
     rows={
         "words": [
             Row("read", "tts_prep.lexicon.words:read_lexicon"),
+            Row("marks", "tts_prep.lexicon.marks:Marks"),
             Row("place", "tts_prep.lexicon.words:Words"),
         ]
     },

@@ -64,7 +64,7 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
             raise ConfigurationError(
                 f"{where}: expected the code of a language, such as en-us, found {language[:60]!r}"
             )
-        found.setdefault((word, language), _phones(where, phones, frontend))
+        found.setdefault((word, language), phones_of(where, phones, frontend))
         if len(found) > _MAX_WORDS:
             raise ConfigurationError(
                 f"{where}: more than {_MAX_WORDS:,} words, which every shard has to record; leave out those that the "
@@ -94,7 +94,7 @@ def _lines(text: str, name: str) -> Iterator[tuple[str, str, str, str | None]]:
         yield where, word, fields[0].partition(" #")[0].strip(), (fields[1].strip() or None) if fields[1:] else None
 
 
-def _phones(where: str, phones: str, frontend: Frontend) -> str:
+def phones_of(where: str, phones: str, frontend: Frontend) -> str:
     """Return phones as the frontend writes them.
 
     Raises:

@@ -14,7 +14,7 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
 from tts_prep.preprocess.audio.config import CHANNELS, MelConfig, ReadingConfig
 from tts_prep.preprocess.configuration.options import SETTINGS
-from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
+from tts_prep.preprocess.configuration.records import MARKS_POLICIES, StoreConfig, TextConfig
 from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
@@ -31,6 +31,7 @@ CHOICES = {
     "blanks": BLANKS,
     "unknown": UNKNOWN_POLICIES,
     "punctuation": PUNCTUATION_STYLES,
+    "marks": MARKS_POLICIES,
     "mel_dtype": ARRAYS["mel"].dtypes,
     "waveform_dtype": ARRAYS["waveform"].dtypes,
 }

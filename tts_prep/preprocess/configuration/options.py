@@ -182,6 +182,14 @@ _TEXT = (
         group=TEXTS,
         other_names=("homographs",),
     ),
+    Option(
+        "marks",
+        "Leave out and count marks that are not speech (<b>, [noise], **), let the row fail, read the phones of "
+        "[word](/phones/) and [[phones]], or take all as text. A mark in the table is its symbol.  [default: remove]",
+        choices=("remove", "error", "phones", "text"),
+        group=TEXTS,
+        other_names=("markup", "tags", "inline-phones"),
+    ),
     Option("ood_texts", "Out-of-domain texts to phonemize, one per line.", Path, metavar="FILE", group=TEXTS),
 )
 _STORE = (

@@ -26,6 +26,10 @@ Pronunciation: TypeAlias = tuple[str, str, str | None]
 """A word in lower case, its phones as the frontend writes them, and the language in which it has them; None is any."""
 
 
+MARKS_POLICIES: Final = ("remove", "error", "phones", "text")
+"""What becomes of marks in texts that are not speech."""
+
+
 @dataclass(frozen=True)
 class TextConfig:
     """The settings of the text frontend.
@@ -45,6 +49,8 @@ class TextConfig:
         lexicon: a user's pronunciations of words.
         heteronyms: read words with two pronunciations, such as English "close", by the words around them; None does so
             with espeak-ng, unless the named table or the voice is of a system that does not.
+        marks: what becomes of marks that are not speech, such as ``<b>``: ``remove``, ``error``, ``phones`` (phones in
+            the text are read) or ``text``.
     """
 
     frontend: str | None = None
@@ -57,9 +63,11 @@ class TextConfig:
     blanks: str = "none"
     lexicon: tuple[Pronunciation, ...] = ()
     heteronyms: bool | None = None
+    marks: str = MARKS_POLICIES[0]
 
     def __post_init__(self) -> None:
         check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
+        check_choice("marks", self.marks, MARKS_POLICIES)
         check_choice("blanks", self.blanks, BLANKS)
         check_choice("punctuation", self.punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
 
@@ -260,6 +268,8 @@ def _text_json(text: TextConfig) -> dict[str, Any]:
     lexicon = [list(entry) for entry in settings.pop("lexicon")]
     # Stores that were made before have neither.
     settings |= {"heteronyms": True} if settings.pop("heteronyms") else {}
+    if settings["marks"] == MARKS_POLICIES[0]:
+        del settings["marks"]
     return settings | ({"lexicon": lexicon} if lexicon else {})
 
 

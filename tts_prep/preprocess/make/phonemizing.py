@@ -121,6 +121,9 @@ class TextReader:
         # Without words whose phones are known, texts go to the frontend directly.
         row = doors.row("words", "place") if config.lexicon or config.reads_heteronyms else None
         self.words: Any = row.load()(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms) if row else None
+        marks = None if config.marks == "text" or getattr(self.frontend, "reads_marks", False) else "marks"
+        row = doors.row("words", marks) if marks else None
+        self.marks: Any = row.load()(self.frontend, config.marks) if row else None
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
@@ -129,6 +132,14 @@ class TextReader:
 
     def read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """Return the normalized text, its phonemes as text, and the remarks of the frontend."""
+        if self.marks is None:
+            return self._read(text, language, normalized)
+        found: tuple[str, str, tuple[tuple[str, str], ...]] = self.marks.read(
+            text, lambda part: self._read(part, language, normalized)
+        )
+        return found
+
+    def _read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
         if self.words is None:
             phonemes = self.frontend.phoneticize(spoken, language)

@@ -81,7 +81,8 @@ class VocabFrontend:
     """Base class of frontends with a vocabulary: converts phonemes as text to ids and back.
 
     In phonemes as text, symbols follow each other without separators and are split by the longest match. If ``spaced``
-    is set, symbols are separated by spaces, and ``▁`` is the symbol space.
+    is set, symbols are separated by spaces, and ``▁`` is the symbol space. If ``reads_marks`` is set, texts come with
+    marks such as ``<b>``.
 
     Args:
         default: the default vocabulary.
@@ -100,6 +101,7 @@ class VocabFrontend:
         self.vocab = vocab
         self.unknown = unknown
         self.spaced = False
+        self.reads_marks = False
         self.separate = punctuation == "separate"
 
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:

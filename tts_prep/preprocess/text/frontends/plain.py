@@ -66,6 +66,7 @@ class PhonemesFrontend(VocabFrontend):
         punctuation: str | None = None,
     ) -> None:
         super().__init__(Vocab.from_table(get_table("styletts2")), symbols, unknown, punctuation)
+        self.reads_marks = True
         self.spaced = self.vocab.has_long_symbols
         self._is_collected = isinstance(self.vocab, OpenVocab)
         self._prefixed = any(symbol.startswith(_PREFIX) and len(symbol) > 1 for symbol in self.vocab.symbols)
@@ -217,6 +218,7 @@ class NoFrontend(VocabFrontend):
         punctuation: str | None = None,
     ) -> None:
         super().__init__(Vocab([PADDING], PADDING), symbols, unknown, punctuation)
+        self.reads_marks = True
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text unchanged."""
