@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import pytest
@@ -134,25 +133,6 @@ def test_files_in_use_are_kept_and_leave_room_once_they_are_not(cache: Path) -> 
     assert shards(cache) == [0, 1, 3]
     for file in held:
         file.close()
-
-
-def test_the_file_that_is_used_last_is_waited_for_and_others_are_removed_if_it_stays_in_use(cache: Path) -> None:
-    def next_use(path: Path) -> float:
-        return int(path.stem)
-
-    def reserved(size: int) -> list[int]:
-        with FileIO(cache / ".partial" / f"{size:064}", "w") as file:
-            CacheSpace(cache, 400).reserve(file, size, None, next_use, use=-1)
-        return shards(cache)
-
-    held = [(cache / NEW / "shards" / f"0000{number}.h5").open("rb") for number in (3, 2)]
-    for file in held:
-        fcntl.flock(file, fcntl.LOCK_SH)
-    timer = Timer(0.1, held[0].close)
-    timer.start()
-    assert reserved(50) == [0, 1, 2]
-    assert reserved(60) == [0, 2]
-    held[1].close()
 
 
 def test_the_cost_of_a_download_does_not_grow_with_the_files_in_the_cache(

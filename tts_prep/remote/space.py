@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.files.regular_files import open_regular
@@ -28,10 +28,7 @@ CURRENT: Final = "current"
 """The file that names the version of a store that was opened last."""
 
 _LOCK = ".lock"
-_NextUse: TypeAlias = Callable[[Path], float]
 _PAUSE = 0.05
-_GRACE = 0.3
-"""Seconds in which a file is waited for that is used last, but was just used: others let go of it after 0.2."""
 
 # A cache may be given a folder with other files in it. Those are not counted, and never removed.
 _VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
@@ -77,7 +74,7 @@ class CacheSpace:
         file: FileIO,
         size: int,
         patience: float | None,
-        next_use: _NextUse = lambda _: math.inf,
+        next_use: Callable[[Path], float] = lambda _: math.inf,
         use: float = -math.inf,
     ) -> None:
         """Make room for a file, and give the open file its size, so that other processes count it.
@@ -85,7 +82,7 @@ class CacheSpace:
         Files are removed that no process has mapped: first those that are used last, of these the least recently used.
 
         Args:
-            patience: seconds to wait for room that others use; None waits for files that were just used alone.
+            patience: seconds to wait for room that others use; None does not wait.
             next_use: returns when a file is used next, in any unit; infinity if that is not known.
             use: when this file is used. What is used before it, or then, is not removed for it.
 
@@ -97,9 +94,9 @@ class CacheSpace:
             self._check_disk(size)
         elif size > self._size:
             raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
-        began = time.monotonic()
-        while not self._reserved(file, size, next_use, use, can_wait=time.monotonic() < began + _GRACE):
-            if time.monotonic() > began + max(_GRACE, patience or 0.0):
+        until = time.monotonic() + (patience or 0.0)
+        while not self._reserved(file, size, next_use, use):
+            if patience is None or time.monotonic() > until:
                 raise CacheFullError(
                     f"{self._cache}: no room for {size:,} bytes: cache_size is {self._size:,}, and processes use the "
                     "files in it; give a larger one"
@@ -122,13 +119,13 @@ class CacheSpace:
                 if _REMAINS.fullmatch(path.name):
                     _removed(path)
 
-    def _reserved(self, file: FileIO, size: int, next_use: _NextUse, use: float, *, can_wait: bool) -> bool:
+    def _reserved(self, file: FileIO, size: int, next_use: Callable[[Path], float], use: float) -> bool:
         """Give a file its size if there is room, if need be by removing others; return whether there is."""
         with self._locked() as lock:
             taken = _noted(lock)
             if self._size is not None and (taken is None or taken > self._size - size):
                 taken, files = self._count()
-                taken = self._remove(files, taken, self._size - size, next_use, use, can_wait=can_wait)
+                taken = self._remove(files, taken, self._size - size, next_use, use)
                 if taken > self._size - size:
                     _note(lock, taken)
                     return False
@@ -138,10 +135,8 @@ class CacheSpace:
             os.ftruncate(file.fileno(), size)
         return True
 
-    def _remove(
-        self, files: list[_File], taken: int, limit: int, next_use: _NextUse, use: float, *, can_wait: bool
-    ) -> int:
-        """Remove files until the rest takes no more than a limit, or one is to be waited for; return what it takes."""
+    def _remove(self, files: list[_File], taken: int, limit: int, next_use: Callable[[Path], float], use: float) -> int:
+        """Remove files until the rest takes no more than a limit; return what it takes."""
         uses = {found.path: next_use(found.path) for found in files}
         for found in sorted(files, key=lambda found: (-uses[found.path], found.used)):
             if taken <= limit or uses[found.path] <= use:
@@ -150,8 +145,6 @@ class CacheSpace:
             if links := _removed(found.path):
                 taken -= found.size if links == 1 else 0
                 self._remove_version(found.path)
-            elif can_wait and uses[found.path] < math.inf:
-                break
         return taken
 
     def _count(self) -> tuple[int, list[_File]]:
