@@ -22,6 +22,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"[\w./%-]+", text)
 
 
+@pytest.mark.whole
 def test_there_are_at_least_two_hundred_and_each_is_in_the_document_in_order() -> None:
     assert len(CASES) >= 200
     assert [(case.name, case.given) for case in CASES] == [row[:2] for row in documented()]

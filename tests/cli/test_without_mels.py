@@ -68,6 +68,7 @@ def test_every_command_works_on_a_store_without_mels(
     assert contents(store) == before
 
 
+@pytest.mark.whole
 def test_batches_have_frames_as_a_unit_of_time(store: Path, corpus: Path) -> None:
     dataset, codes = UtteranceDataset(store), np.load(corpus / "codes.npz")
     assert (dataset.n_mels, dataset[0].mel.shape) == (0, (18, 0))

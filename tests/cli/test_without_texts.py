@@ -75,6 +75,7 @@ def test_folders_are_read_at_any_depth(tmp_path: Path) -> None:
             folder.rmdir()
 
 
+@pytest.mark.whole
 def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     status, out, _ = run(capsys, "recordings", audio, store, "--preset", "hifigan", "--waveform", "int16", *JOBS)
@@ -103,6 +104,7 @@ def test_every_command_works_on_a_store_without_phonemes(capsys, audio: Path, tm
     assert contents(store) == before
 
 
+@pytest.mark.whole
 def test_batches_without_phonemes_have_mels_and_waveforms(capsys, audio: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     assert run(capsys, "recordings", audio, store, "--preset", "hifigan", "--waveform", "int16", *JOBS)[0] == 0
@@ -128,6 +130,7 @@ def test_texts_are_kept_and_mels_are_those_with_phonemes(capsys, tmp_path: Path)
     np.testing.assert_array_equal(none[2].mel, other[1].mel)
 
 
+@pytest.mark.whole
 def test_lists_may_lack_texts_where_there_are_no_phonemes(capsys, audio: Path, tmp_path: Path) -> None:
     write_text(audio / "paths.txt", "b/2.flac\ntop.wav\n")
     write_text(audio / "list.jsonl", "".join(json.dumps({"audio_filepath": path}) + "\n" for path in ("b/1.WAV",)))

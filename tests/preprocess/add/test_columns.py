@@ -25,6 +25,9 @@ from tts_prep.loader import ChainDataset, UtteranceDataset
 from tts_prep.preprocess import add_columns, remove_columns
 from tts_prep.preprocess.add.column_table import MAX_CATEGORIES, read_column_table
 
+# Tables are read by the room of corpora.
+pytestmark = pytest.mark.whole
+
 IDS = ["a/one", "two", "three", "four"]
 
 
@@ -404,7 +407,6 @@ def test_columns_of_different_lengths_are_refused(store: Path) -> None:
         add_columns(store, store / "none.csv")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
 def test_columns_with_missing_numbers_come_back_from_every_export(
     store: Path, tmp_path: Path, capsys, layout: str
@@ -520,7 +522,6 @@ def test_an_index_with_texts_is_made_again_from_the_arrays(store: Path, capsys) 
     assert files(store) == whole
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
 def test_texts_come_back_from_every_export(store: Path, tmp_path: Path, capsys, layout: str) -> None:
     from tts_prep.export import export
@@ -536,7 +537,6 @@ def test_texts_come_back_from_every_export(store: Path, tmp_path: Path, capsys, 
 
 
 # The others write no columns.
-@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["espnet", "lhotse", "nemo", "parquet", "webdataset"])
 def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, layout: str) -> None:
     from tts_prep.export import export
@@ -545,7 +545,6 @@ def test_every_export_takes_texts_with_line_breaks(store: Path, tmp_path: Path, 
     export(store, layout, tmp_path / "out")
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize(
     # Kaldi's tables have no lines without a value.
     ("layout", "table", "uid", "n_lines"),
@@ -609,7 +608,6 @@ def test_columns_cannot_have_the_names_of_their_own_arrays(store: Path, name: st
             add_columns(store, {"id": IDS, name: values})
 
 
-@pytest.mark.whole
 def test_a_table_that_changes_while_it_is_read_is_refused(store: Path, tmp_path: Path, monkeypatch) -> None:
     from tts_prep.corpora.manifests import containers
 
