@@ -25,6 +25,8 @@ _OF_A_RUN: Final = {"overwrite": False, "update": True, "reread": False, "part":
 
 _PATH: Final = "path"
 
+_MAX_HISTORY: Final = 999
+
 _BUILT_IN: Final = ("pitch", "energy", "durations", "spectrogram", "mel")
 
 
@@ -120,6 +122,26 @@ def _write(store: Path, command: Mapping[str, Any], part: str, **more: Any) -> N
     # Without it, nothing is compared later.
     with contextlib.suppress(TtsPrepError):
         write_sources(store, replace(read_sources(store, part), command=command, **more), part)
+
+
+@contextlib.contextmanager
+def recorded_in_history(store: Path, arguments: Sequence[str]) -> Iterator[None]:
+    """Keep beside a store, if a command has changed it during a block, a line about the command."""
+    from datetime import datetime, timezone
+
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.format.records.sources import read_sources, write_sources
+
+    path = store / MANIFEST
+    before = file_sha256(path) if path.is_file() else ""
+    yield
+    # Without it, the line is missing.
+    with contextlib.suppress(TtsPrepError, OSError):
+        if path.is_file() and file_sha256(path) != before:
+            sources, time = read_sources(store), datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+            rows = read_manifest(store).index.rows
+            line = {"time": time, "folder": str(Path.cwd()), "arguments": [*arguments], "rows": rows}
+            write_sources(store, replace(sources, history=(*sources.history[-_MAX_HISTORY:], line)))
 
 
 def say_if_outdated(store: Path) -> None:

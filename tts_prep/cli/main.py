@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -19,6 +20,7 @@ from tts_prep import __version__, doors
 from tts_prep.cli import interruption
 from tts_prep.cli.commands.corpora import corpus_command, registered_command, registered_corpus
 from tts_prep.cli.grouped_help import write_command_groups
+from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.core import EXPORT, INSPECT, LISTS, MAKE, VERIFY
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess.corpora.registry import CORPORA
@@ -146,7 +148,25 @@ def _completed(command: click.Command) -> click.Command:
         click.Option([_DEBUG], is_flag=True, expose_value=False, help="Show a traceback with an error.")
     )
     command.help = _paragraphs(command.help)
+    if command.callback and any(option.type is WRITTEN_STORE for option in command.params):
+        command.callback = _kept_in_history(command.callback)
     return command
+
+
+def _kept_in_history(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a command that writes to a store, which keeps a line about it beside the store."""
+
+    @wraps(run)
+    def recorded(**options: Any) -> Any:
+        from tts_prep.cli.freshness import recorded_in_history
+
+        arguments = click.get_current_context().obj or ()
+        # What is removed is not named.
+        is_removed = options.get("ids") or options.get("speakers")
+        with recorded_in_history(options["store"], arguments[:1] if is_removed else arguments):
+            return run(**options)
+
+    return recorded
 
 
 def _paragraphs(text: str | None) -> str:
@@ -201,7 +221,7 @@ def _open_closed_streams() -> None:
 def _run(arguments: Sequence[str]) -> NoReturn:
     try:
         with interruption.converted():
-            status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False, color=_color())
+            status = cli.main(arguments, prog_name="tts-prep", standalone_mode=False, color=_color(), obj=arguments)
         interruption.check()
         sys.exit(status if isinstance(status, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -219,6 +219,7 @@ _PRESETS: Final = (
         other_names=("vocoder",),
     ),
     Option("config", "TOML file of settings, which override the preset.", Path, metavar="FILE", group=MELS),
+    Option("like", "All settings of another store, which other options override.", Path, metavar="STORE", group=MELS),
 )
 _ROWS: Final = (
     Option(

@@ -30,13 +30,14 @@ from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.layout import FAILURES, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
-from tts_prep.format.records.manifest import Manifest
+from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.registry import likely_commands, what_it_is
 from tts_prep.preprocess.features.feature import A_MODEL
+from tts_prep.preprocess.make.array_files import specs_of
 from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.plan.planned_store import CorpusRows
@@ -44,7 +45,7 @@ from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN
+from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, recorded_features
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.quantities import bytes_text, count_text, duration_text
 
@@ -105,6 +106,8 @@ def _prepare_and_report(
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, **how)
         parsed = _features(options, config)
+        if options["like"]:
+            parsed = _like(parsed, options["like"])
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
         how |= {"rereads": options["reread"]}
@@ -134,6 +137,15 @@ def _prepare_and_report(
     record_command(store, options, f"{part.number}-{part.count}" if part else "", **command)
     if not part:
         say_if_imports_changed(store)
+
+
+def _like(parsed: ParsedFeatures, store: Path) -> ParsedFeatures:
+    """Return features with those that a store has, which are computed from a corpus; say which are not."""
+    manifest, given = read_manifest(store), specs_of(parsed.features)
+    found = (*parsed.features, *recorded_features(manifest, parsed.config, given))
+    if missing := [name for name in manifest.array_files if name not in specs_of(found)]:
+        say(f"not as in {store}: {', '.join(missing)}, of other sources than the corpus; add them again")
+    return replace(parsed, features=found)
 
 
 def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:

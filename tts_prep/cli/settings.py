@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
@@ -45,6 +46,9 @@ def chosen_settings(
     splits = split_lists(options["splits"])
     file = read_config_file(options["config"]) if options["config"] else None
     in_file: Mapping[str, Any] = file.tables if file else {}
+    like = None
+    if options["like"]:
+        like = Configuration.from_dict(options["like"], read_manifest(options["like"]).configuration)
     of_corpus = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
     config = configure(
         reader,
@@ -59,12 +63,15 @@ def chosen_settings(
         options=reader_options,
         splits=splits,
         text=of_corpus,
+        like=like,
     )
     return ChosenSettings(
         config,
         splits,
-        preset_is_chosen=bool(options["preset"] or options["vocoder_config"] or in_file.keys() & {"preset", "audio"}),
-        language_is_given=bool(options["language"] or "language" in {**in_file.get("text", {}), **of_corpus}),
+        preset_is_chosen=bool(
+            options["preset"] or options["vocoder_config"] or like or in_file.keys() & {"preset", "audio"}
+        ),
+        language_is_given=bool(options["language"] or like or "language" in {**in_file.get("text", {}), **of_corpus}),
     )
 
 

@@ -89,8 +89,11 @@ def remove_rows(store: Path, ids: Collection[str], *, progress: ShowProgress = i
             new, kept = complete_store(transaction, made, {})
             keys = {shard.stored.header.plan_key for shard in made}
             # Not the command that made the store: its corpus has the rows still.
-            known = {key: item for key, item in read_sources(store).shards.items() if key in keys}
-            write_sources(folder, Sources(known))
+            sources = read_sources(store)
+            known = {key: item for key, item in sources.shards.items() if key in keys}
+            # Options of earlier commands can name a speaker.
+            history = tuple({**line, "arguments": line["arguments"][:1]} for line in sources.history)
+            write_sources(folder, Sources(known, history=history))
     before, after = ({entry.file: entry.sha256 for entry in of.files} for of in (old, new))
     changed = (*sorted(file for file, sha256 in after.items() if before.get(file) != sha256), MANIFEST)
     n_new, gone = sum(shard.is_new for shard in made), tuple(sorted(before.keys() - after.keys()))

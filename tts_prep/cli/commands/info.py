@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +24,19 @@ _MEDIANS = {"phones_per_second": "phones/s", "loudness_lufs": "LUFS", "snr_db": 
 @click.command()
 @store_or_url
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON, without its lists of files.")
+@click.option("--history", is_flag=True, help="Print what commands did to this copy of the store, a line for each.")
+@click.option("--command", is_flag=True, help="Print the commands that make such a store.")
 @quiet_option
-def info(store: Path | str, cache: Path | None, cache_size: int | None, as_json: bool) -> None:
+def info(
+    store: Path | str, cache: Path | None, cache_size: int | None, as_json: bool, history: bool, command: bool
+) -> None:
     r"""Show the contents and settings of STORE.
 
     \b
     Examples:
       tts-prep info store
       tts-prep info store --json
+      tts-prep info store --history
       tts-prep info s3://bucket/store --cache cache
     """
     import json
@@ -42,6 +47,10 @@ def info(store: Path | str, cache: Path | None, cache_size: int | None, as_json:
 
     folder = _folder(store, cache, cache_size)
     manifest = read_manifest(folder)
+    if history or command:
+        for line in _commands(folder, with_times=history):
+            say(one_line(line, 10_000))
+        return
     size = sum(entry.size for entry in manifest.files)
     if as_json:
         files = ("index", "failures", "plan_file", "ood_texts", "corrections", "provenance_file", "shards")
@@ -65,6 +74,31 @@ def _folder(store: Path | str, cache: Path | None, cache_size: int | None) -> Pa
     from tts_prep.loader import UtteranceDataset
 
     return UtteranceDataset(store, cache=cache, cache_size=cache_size).path
+
+
+def _commands(store: Path, *, with_times: bool) -> Iterator[str]:
+    """Yield the commands that a store was made with, as a shell reads them.
+
+    Raises:
+        StoreError: they are not known, or rows were removed, which no command says again.
+    """
+    import shlex
+
+    from tts_prep.errors import StoreError
+    from tts_prep.format.records.sources import read_sources
+
+    lines = read_sources(store).history
+    if with_times:
+        for line in lines:
+            yield f"{line['time']}  {line['rows']:,} rows  tts-prep {shlex.join(line['arguments'])}"
+        return
+    if not lines or any(len(line["arguments"]) < 2 for line in lines):
+        raise StoreError(
+            f"{store}: what made it is not known here; 'tts-prep CORPUS … --like {store}' takes its settings"
+        )
+    for line in lines:
+        arguments = [one for one in line["arguments"] if one not in ("--overwrite", "--quiet", "-q")]
+        yield f"cd {shlex.quote(line['folder'])} && tts-prep {shlex.join(arguments)}"
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:

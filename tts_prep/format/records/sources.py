@@ -52,11 +52,14 @@ class Sources:
             can be killed after it has replaced the store.
         command: how the command line made the store, as JSON; empty if it did not, or made another copy of it: what
             came from elsewhere with a store is not trusted.
+        history: what commands did to the store: the ``time`` of each in UTC, the ``folder`` that it ran in, its
+            ``arguments``, and the ``rows`` of the store since.
     """
 
     shards: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     command: Mapping[str, Any] = field(default_factory=dict)
     incomplete: tuple[IncompleteArray, ...] = ()
+    history: tuple[Mapping[str, Any], ...] = ()
 
     def incomplete_of(self, arrays: Collection[str]) -> tuple[IncompleteArray, ...]:
         """Return the incomplete arrays of a store that has these now: one that was left out can be added again."""
@@ -76,12 +79,14 @@ def write_sources(store: Path, sources: Sources, part: str = "") -> None:
     Raises:
         WriteError: the file cannot be written.
     """
-    value = {
+    value: dict[str, Any] = {
         "format": SOURCES_FORMAT,
         "version": version_text(),
         "command": {**sources.command, _FOLDER: _folder_number(store)} if sources.command else {},
         "shards": dict(sorted(sources.shards.items())),
     }
+    if sources.history:
+        value |= {"history": [*sources.history]}
     if sources.incomplete:
         value["incomplete"] = {
             array.spec.name: {"spec": array.spec.as_dict(), "rows": array.rows, "is_kept": array.is_kept}
@@ -136,8 +141,17 @@ def _read(store: Path, name: str) -> Sources:
             items = record.mapping("incomplete") if "incomplete" in record else {}
             incomplete = tuple(_incomplete(path, name, Record(path, item)) for name, item in items.items())
             is_here = command.pop(_FOLDER, None) == _folder_number(store)
-            return Sources(pairs, command if is_here else {}, incomplete)
+            history = (
+                tuple(_checked_line(path, item) for item in record.items("history")) if "history" in record else ()
+            )
+            return Sources(pairs, command if is_here else {}, incomplete, history)
     return Sources()
+
+
+def _checked_line(path: Path, item: object) -> Mapping[str, Any]:
+    line = Record(path, item)
+    texts = {name: line.text(name) for name in ("time", "folder")}
+    return {**texts, "arguments": line.texts("arguments"), "rows": line.integer("rows")}
 
 
 def _incomplete(path: Path, name: str, item: Record) -> IncompleteArray:

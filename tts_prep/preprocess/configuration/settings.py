@@ -97,6 +97,7 @@ def configure(
     options: Mapping[str, Any] | None = None,
     splits: Mapping[str, Path] | None = None,
     text: Mapping[str, Any] | None = None,
+    like: Configuration | None = None,
 ) -> Configuration:
     """Return the configuration of a run.
 
@@ -119,6 +120,8 @@ def configure(
         options: the options of the reader.
         splits: a file of ids for each split, by name.
         text: settings of ``text`` that follow from the corpus; the preset, the file and ``settings`` override them.
+        like: the configuration of a store, instead of the defaults and ``text``; with the same corpus reader, its limit
+            and options too.
 
     Raises:
         ConfigurationError: a setting does not exist or has an invalid value, a file cannot be read, or both a preset
@@ -134,12 +137,28 @@ def configure(
     config = Configuration(
         corpus, limit, text=TextConfig(**text or {}), options=options or {}, splits=split_checksums(splits or {})
     )
-    config = _with_vocoder(config, vocoder) if vocoder else _with_preset(config, preset or DEFAULT_PRESET)
+    if like:
+        config = _like(config, like)
+    if vocoder or preset or not like:
+        config = _with_vocoder(config, vocoder) if vocoder else _with_preset(config, preset or DEFAULT_PRESET)
     # Checked together at the end: settings of different tables depend on each other.
     parts = {name: getattr(config, name) for name in ("mel", "reading", "cleaning", "text", "store", "ood_texts")}
     for layer in layers:
         parts |= layer.applied(**parts)
-    return replace(config, **parts)
+    config = replace(config, **parts)
+    if like and config.ood_texts and config.ood_texts == like.ood_texts:
+        raise ConfigurationError("like: the store has out-of-domain texts; give their file with --ood-texts, or none")
+    return config
+
+
+def _like(config: Configuration, like: Configuration) -> Configuration:
+    """Return the configuration of a store for the corpus of another one."""
+    if missing := sorted(like.splits.keys() - config.splits.keys()):
+        raise ConfigurationError(f"like: the store has the split '{missing[0]}'; give --split {missing[0]}=FILE again")
+    is_same = config.corpus == like.corpus
+    limit = like.limit if is_same and config.limit is None else config.limit
+    options = {**like.options, **config.options} if is_same else config.options
+    return replace(like, corpus=config.corpus, limit=limit, options=options, splits=config.splits, alignments=None)
 
 
 def _with_vocoder(config: Configuration, path: Path) -> Configuration:
