@@ -305,5 +305,16 @@ def test_a_loader_refuses_a_state_of_another_dataset(dataset, tmp_path):
     other = UtteranceDataset(write_store(tmp_path / "o", make_rows([7, 3, 9, 4, 5, 11, 2, 6, 8, 3]), n_shards=1))
     with pytest.raises(ConfigurationError, match="of another dataset, or another selection"):
         DataLoader(other, 2).load_state_dict(state)
+    with pytest.raises(
+        ConfigurationError, match=r"'s': 10 utterances> there, <UtteranceDataset 'o': 10 utterances> here"
+    ):
+        DataLoader(other, 2).load_state_dict(state)
+    # On purpose: the epoch of the state begins, with all of the other dataset.
+    loader = DataLoader(dataset, 2)
+    loader.set_epoch(4)
+    grown = DataLoader(other, 2)
+    grown.load_state_dict(loader.state_dict(), other_dataset=True)
+    assert grown.state_dict()["sampler"]["epoch"] == 4
+    assert sum(len(batch.ids) for batch in grown) == 10
     with pytest.raises(ConfigurationError, match="a list, has no state"):
         DataLoader(dataset, batch_sampler=[[0]]).state_dict()

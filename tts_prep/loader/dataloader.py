@@ -291,21 +291,29 @@ class DataLoader(Generic[BatchT]):
         """Return the position in the epoch, as plain numbers and strings. Every consumed batch counts as done."""
         sampler = self._resumable()
         taken = self._taken if sampler._begun else 0
-        return {"dataset": self._dataset_fingerprint, "sampler": sampler.state_dict(taken)}
+        return {"dataset": self._dataset_fingerprint, "of": repr(self.dataset), "sampler": sampler.state_dict(taken)}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], *, other_dataset: bool = False) -> None:
         """Resume from a state, within its epoch.
+
+        Args:
+            other_dataset: with another dataset, such as one that has grown, begin the state's epoch anew instead.
 
         Raises:
             ConfigurationError: the state is malformed, or belongs to another dataset or sampler.
         """
         if not isinstance(state, Mapping) or not {"dataset", "sampler"} <= set(state):
             raise ConfigurationError("load_state_dict: expected the result of state_dict(), found something else")
+        if state["dataset"] != self._dataset_fingerprint and other_dataset:
+            self.set_epoch(state["sampler"]["epoch"])
+            self._taken = 0
+            return
         if state["dataset"] != self._dataset_fingerprint:
             names = ", ".join(name for listener in self._listeners for name in _settings_of(listener))
             raise ConfigurationError(
                 "load_state_dict: the state is of another dataset, or another selection or order of its utterances"
                 + (f", or of other settings ({names}); create both as in the saved run" if names else "")
+                + f": {state.get('of', '?')} there, {self.dataset!r} here; other_dataset=True begins its epoch anew"
             )
         self._resumable().load_state_dict(state["sampler"])
         self._taken = 0
