@@ -26,7 +26,7 @@ import numpy as np
 import soundfile
 
 RECORD = Path(__file__).with_name("golden.json")
-DATA = Path(__file__).parent / "preprocess" / "text" / "data"
+DATA = Path(__file__).parent / "english" / "data"
 FORMS = Path(__file__).parent / "figures" / "forms.tsv"
 RATE = 22_050
 TOLERANCE = 2e-4

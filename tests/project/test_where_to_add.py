@@ -99,8 +99,9 @@ def a_preset(package: Path) -> str:
 
 
 def a_measure(package: Path) -> str:
-    line = '    Measure("scratch", "s", "store", lambda found: 2 * found.seconds, "Twice the length."),'
-    added(package / "checks" / "catalogue.py", '    Measure(\n        "phones"', line)
+    row = '[scratch]\nunit = "s"\nof = "store"\nmeaning = "Twice the length."\n'
+    added(package / "checks" / "measures.toml", "[phones]", row)
+    added(package / "checks" / "catalogue.py", '    "phones": ', '    "scratch": lambda found: 2 * found.seconds,')
     return (
         "from tts_prep.checks import measure; from tts_prep.loader import UtteranceDataset\n"
         "dataset = UtteranceDataset('store'); values = measure(dataset).columns['scratch']\n"
