@@ -212,7 +212,6 @@ TEXT_KINDS: Final = (
     ),
     TextKind("pinyin with tones", _is_pinyin, "--language zh does not", "phonemes", "zh"),
     TextKind("labels with times", is_labels, "and numbers for words"),
-    TextKind("dialogues ([S1])", re.compile(r"\s*\[S\d").match, "and labels for words"),
     TextKind("paths of recordings", _RECORDING.fullmatch, "so look at the order of the columns"),
 )
 """What frontends would misread without a remark."""
