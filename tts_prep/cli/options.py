@@ -301,10 +301,7 @@ _PROCESSES: Final = (
     ),
     Option("scheduler", "Address of a Dask scheduler.  [default: a local cluster]", metavar="ADDRESS", group=_RUN),
     Option(
-        "part",
-        "Make only the shards of part K of N; 'tts-prep finish' completes the store.",
-        metavar="K/N",
-        group=_RUN,
+        "part", "Make only the shards of part K of N; 'tts-prep finish' completes the store.", metavar="K/N", group=_RUN
     ),
     Option("max_failures", "Stop if more rows than this fail.", default="1%", metavar="N|P%", group=_RUN),
 )

@@ -136,8 +136,11 @@ TEXTGRID: Final = Layout(
     "`NAME.TextGrid`, tiers `words` and `phones`",
     "Praat, and what reads the Montreal Forced Aligner's files",
     needs="durations",
+    carries=("durations",),
     system="Praat",
     other_names=("praat", "mfa", "textgrids"),
 )
 
-CTM: Final = Layout("ctm", export_ctm, "`phones.ctm`, `words.ctm`", "Kaldi's tools", needs="durations")
+CTM: Final = Layout(
+    "ctm", export_ctm, "`phones.ctm`, `words.ctm`", "Kaldi's tools", needs="durations", carries=("durations",)
+)

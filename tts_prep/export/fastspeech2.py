@@ -89,6 +89,7 @@ LAYOUT: Final = Layout(
     "`mel/`, `pitch/`, `energy/`, `duration/`, `train.txt`, `val.txt`, `speakers.json`, `stats.json`",
     "ming024/FastSpeech2's `Dataset`",
     needs="pitch, energy, durations",
+    carries=("pitch", "energy", "durations"),
     needs_mels=True,
     system="ming024's FastSpeech2",
     other_names=("fs2", "ming024"),

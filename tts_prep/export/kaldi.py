@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder, Layout
-from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, unique_names, wav_bytes
+from tts_prep.export.rows import ExportRow, export_rows, int16, require_waveforms, unique_names, wav_bytes
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
@@ -66,7 +66,7 @@ def export_kaldi(dataset: UtteranceDataset, folder: ExportFolder) -> None:
             data.tables["utt2dur"][name] = repr(utterance.seconds)
             data.add_columns(name, row)
             if utterance.waveform is not None:
-                data.add_recording(name, row, _int16(utterance.waveform))
+                data.add_recording(name, row, int16(utterance.waveform))
     data.write()
 
 
@@ -143,12 +143,6 @@ def _printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable() or character.isspace())
 
 
-def _int16(waveform: npt.NDArray[np.generic]) -> npt.NDArray[np.int16]:
-    if waveform.dtype == np.int16:
-        return waveform.astype(np.int16, copy=False)
-    return np.clip(np.rint(waveform.astype(np.float64) * 32_768), -32_768, 32_767).astype(np.int16)
-
-
 ESPNET: Final = Layout(
     "espnet",
     export_espnet,
@@ -163,6 +157,7 @@ KALDI: Final = Layout(
     "`feats.ark`, `feats.scp`, `wav.scp`, `wavs/`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_frames`, "
     "`utt2dur`, `utt2num_samples`, `utt2COLUMN`",
     "Kaldi's tools, kaldiio",
+    carries="columns",
     needs_mels=True,
 )
 
@@ -230,5 +225,6 @@ SPEECHAIN: Final = Layout(
     "`idx2feat`, `idx2wav`, `idx2feat_len`, `idx2wav_len`, `idx2text`, `idx2phoneme_text`, `idx2spk`, `idx2gen`, "
     "`idx2COLUMN`; features and recordings stay in the store: a value is `STORE:ROW`",
     "SpeeChain's configurations, by `build_iterators` of `tts_prep.recipes`",
+    carries="columns",
     needs_mels=True,
 )

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
 from tts_prep.format.files.atomic import check_own_folder, remove_folder, sync
@@ -28,6 +29,7 @@ class ExportFolder:
         files: the files, relative to the folder.
         licence: the licence that was named, an identifier or a text; empty if none was.
         report: called with a line about utterances that are left out.
+        carried: the added arrays that the files have, also under other names.
     """
 
     place: Path
@@ -35,6 +37,7 @@ class ExportFolder:
     files: list[str] = field(default_factory=list)
     licence: str = ""
     report: Callable[[str], None] = lambda _: None
+    carried: set[str] = field(default_factory=set)
     _folders: set[Path] = field(default_factory=set)
 
     def file(self, name: str) -> Path:
@@ -169,6 +172,8 @@ class Layout:
         opened_by: what opens it, in Markdown.
         needs: what it needs besides mels and phonemes, in Markdown.
         system: the system in messages.
+        carries: which of a store's columns and arrays it has besides those that the function names: ``"all"``,
+            ``"columns"``, or the names of arrays.
         needs_mels: whether it is of no use without mels.
         takes_licence: whether it has a place for the licence of the data.
         other_names: what people type instead of the name.
@@ -180,6 +185,7 @@ class Layout:
     opened_by: str
     needs: str = ""
     system: str = ""
+    carries: Literal["all", "columns"] | tuple[str, ...] = ()
     needs_mels: bool = False
     takes_licence: bool = False
     other_names: tuple[str, ...] = ()

@@ -9,26 +9,37 @@ from typing import Final
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import (
     alignments,
+    cosyvoice,
+    f5tts,
     fastspeech2,
+    gpt_sovits,
     kaldi,
     lhotse,
     manifests,
     parquet,
+    tokens,
     webdataset,
 )
 from tts_prep.export.layout import Layout, exporting
+from tts_prep.export.rows import added_arrays, corpus_columns
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
 
 _LAYOUTS: Final = (
-    parquet.COSYVOICE,
+    cosyvoice.COSYVOICE,
+    cosyvoice.COSYVOICE3,
     alignments.CTM,
     kaldi.ESPNET,
+    f5tts.LAYOUT,
     fastspeech2.LAYOUT,
+    tokens.FISH_SPEECH,
+    gpt_sovits.LAYOUT,
     manifests.JSONL,
     kaldi.KALDI,
     lhotse.LAYOUT,
+    lhotse.SHAR,
     manifests.NEMO,
+    tokens.NEUTTS,
     parquet.LAYOUT,
     manifests.PIPER_LAYOUT,
     kaldi.SPEECHAIN,
@@ -82,7 +93,17 @@ def export(
     with exporting(place) as target:
         target.licence, target.report = licence, report
         found.write(dataset, target)
+        if left_out := _left_out(dataset, found, target.carried):
+            report(f"left out: {', '.join(left_out)}; {found.name} has no place for them")
     return [place / name for name in target.files]
+
+
+def _left_out(dataset: UtteranceDataset, layout: Layout, carried: set[str]) -> list[str]:
+    """Return the arrays and columns that an export does not have."""
+    if layout.carries == "all":
+        return []
+    columns = [] if layout.carries == "columns" else list(corpus_columns(dataset, ()))
+    return [name for name in (*added_arrays(dataset), *columns) if name not in {*carried, *layout.carries}]
 
 
 def _find(name: str) -> Layout:

@@ -1,37 +1,120 @@
-"""lhotse cuts with mels as features, and recordings if the store has waveforms. lhotse is not needed."""
+"""lhotse's cuts, as files and as Shar, with mels as features, recordings and arrays. lhotse is not needed."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import tarfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from tts_prep.export.layout import ExportFolder, Layout
-from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
+from tts_prep.export.rows import ExportRow, add_member, added_arrays, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
 
 _FIELDS = ("gender", "language")
 """The columns with a field of their own in a supervision, which is text."""
 
+_OF_CUTS = ("cuts", "recording", "features", "tokens", "start", "duration", "channel", "supervisions", "custom", "type")
+"""What a cut has besides its arrays."""
+
+_SHARD_ROWS: Final = 1000
+"""The cuts of a shard, as in lhotse's ``SharWriter``."""
+
+
+_Content = tuple[str, bytes, dict[str, Any]]
+"""A file of a cut: its kind of file, what it holds, and the entry of the cut without the place of the file."""
+
 
 def export_lhotse(dataset: UtteranceDataset, folder: ExportFolder) -> None:
-    """Write ``cuts.jsonl.gz``, ``features/`` and, if the store has waveforms, ``wavs/``.
+    """Write ``cuts.jsonl.gz``, ``features/``, ``arrays/`` and, if the store has waveforms, ``wavs/``.
 
     Paths in the manifest start with ``folder`` as given; if it is relative, they are relative to the reader's working
     directory. Columns of the corpus are in ``custom`` of a supervision, but ``gender`` and ``language`` are its fields.
-    The symbols of an utterance are ``tokens`` of its cut. Mels are unchanged. lhotse requires the duration of features
+    The symbols of an utterance are ``tokens`` of its cut, arrays of the store its ``custom`` fields: ``TemporalArray``
+    if they have a rate, and ``Array``. Mels are unchanged. lhotse requires the duration of features
     to be a multiple of the frame shift, so the duration of a cut is the minimum of the durations of recording and mel.
     """
     with gzip.GzipFile(folder.file("cuts.jsonl.gz"), "wb", mtime=0) as file:
-        for row in export_rows(dataset, ("phonemes",)):
-            cut = _cut(row, dataset, folder)
-            file.write((json.dumps(cut, ensure_ascii=False) + "\n").encode())
+        for row in export_rows(dataset, ("phonemes",), reserved=_OF_CUTS):
+            entries = {}
+            for name, (suffix, data, entry) in _contents(row, dataset):
+                place = {"recording": "wavs", "features": "features"}.get(name, f"arrays/{name}")
+                entries[name] = _placed(entry, folder.write(f"{place}/{row.name}{suffix}", data))
+            file.write(_line(_cut(row, dataset, row.utterance.id, entries)))
 
 
-def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dict[str, Any]:
+def export_shar(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write the shards of lhotse's Shar: ``cuts.000000.jsonl.gz``, and ``FIELD.000000.tar`` for each of its fields.
+
+    Fields are ``recording``, ``features`` and the arrays. The id of a cut is a name without ``/``, because it is that
+    of its files; the id of its supervision is that of the utterance.
+    """
+    rows, number = export_rows(dataset, ("phonemes",), reserved=_OF_CUTS, max_bytes=80), 0
+    fields = [*["recording"] * dataset.metadata.has_waveform, *["features"] * bool(dataset.n_mels)]
+    fields += added_arrays(dataset, ("phonemes", *_OF_CUTS)).values()
+    while group := list(islice(rows, _SHARD_ROWS)):
+        with ExitStack() as stack:
+            tars = {
+                name: stack.enter_context(
+                    tarfile.open(folder.file(f"{name}.{number:06d}.tar"), "w", format=tarfile.USTAR_FORMAT)
+                )
+                for name in fields
+            }
+            path = folder.file(f"cuts.{number:06d}.jsonl.gz")
+            cuts = stack.enter_context(gzip.GzipFile(path, "wb", mtime=0))
+            for row in group:
+                contents = dict(_contents(row, dataset))
+                entries = {name: _placed(entry) for name, (_, _, entry) in contents.items()}
+                cuts.write(_line(_cut(row, dataset, row.name, entries)))
+                for name, tar in tars.items():
+                    suffix, data, _ = contents.get(name, (".nodata", b"", {}))
+                    meta = (".json", _line(entries[name])) if name in entries else (".nometa", b"")
+                    for ending, content in ((suffix, data), meta):
+                        add_member(tar, f"{row.name}{ending}", content)
+        number += 1
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
+
+
+def _contents(row: ExportRow, dataset: UtteranceDataset) -> Iterator[tuple[str, _Content]]:
+    """Yield the recording, the features and the arrays of a row, in the fields of lhotse's classes."""
+    utterance, rate = row.utterance, dataset.sample_rate
+    if utterance.waveform is not None:
+        n = len(utterance.waveform)
+        recording = {"id": utterance.id, "sampling_rate": rate, "num_samples": n, "duration": n / rate, "sources": []}
+        content = wav_bytes(utterance.waveform, rate)
+        yield "recording", (".wav", content, {**recording, "channel_ids": [0]})
+    if dataset.n_mels:
+        yield "features", (".npy", npy_bytes(utterance.mel.astype(np.float32)), _features(utterance, dataset))
+    olds = {new: old for old, new in row.names_of_arrays.items()}
+    for name, values in row.arrays.items():
+        spec = dataset.arrays[olds[name]]
+        entry: dict[str, Any] = {"shape": list(values.shape)}
+        shifts = {"frame": dataset.hop_length / rate, "sample": 1 / rate, "own": 1 / spec.rate if spec.rate else None}
+        if shift := shifts.get(spec.axis):
+            entry = {"array": entry, "temporal_dim": 0, "frame_shift": shift, "start": 0.0}
+        yield name, (".npy", npy_bytes(values), entry)
+
+
+def _placed(entry: dict[str, Any], file: Path | None = None) -> dict[str, Any]:
+    """Return an entry with the place of its file: without one, it is in a shard of Shar."""
+    if "sources" in entry:
+        source = {"type": "file" if file else "shar", "channels": [0], "source": str(file or "")}
+        return {**entry, "sources": [source]}
+    folder, key = (str(file.parent), file.name) if file else ("", "")
+    place = {"storage_type": "numpy_files" if file else "shar", "storage_path": folder, "storage_key": key}
+    return {**entry, "array": {**entry["array"], **place}} if "array" in entry else {**entry, **place}
+
+
+def _cut(row: ExportRow, dataset: UtteranceDataset, uid: str, entries: dict[str, Any]) -> dict[str, Any]:
     utterance, rate = row.utterance, dataset.sample_rate
     features_seconds = len(utterance.mel) * dataset.hop_length / rate if dataset.n_mels else utterance.seconds
     columns = row.json_meta
@@ -40,49 +123,23 @@ def _cut(row: ExportRow, dataset: UtteranceDataset, folder: ExportFolder) -> dic
         fields["language"] = row.language
     seconds = features_seconds if utterance.waveform is None else len(utterance.waveform) / rate
     duration = min(seconds, features_seconds)
-    cut: dict[str, Any] = {
+    times: dict[str, Any] = {"start": 0.0, "duration": duration, "channel": 0}
+    supervision = {
         "id": utterance.id,
-        "start": 0.0,
-        "duration": duration,
-        "channel": 0,
-        "supervisions": [
-            {
-                "id": utterance.id,
-                "recording_id": utterance.id,
-                "start": 0.0,
-                "duration": duration,
-                "channel": 0,
-                "text": utterance.text,
-                "speaker": utterance.speaker,
-                **fields,
-                "custom": {**columns, "phonemes": utterance.phoneme_text},
-            }
-        ],
-        "custom": {"tokens": [dataset.symbols[i] for i in utterance.phonemes.tolist()]},
-        "type": "MonoCut",
+        "recording_id": utterance.id,
+        **times,
+        "text": utterance.text,
+        "speaker": utterance.speaker,
+        **fields,
+        "custom": {**columns, "phonemes": utterance.phoneme_text},
     }
-    if dataset.n_mels:
-        features = folder.write(f"features/{row.name}.npy", npy_bytes(utterance.mel.astype(np.float32)))
-        cut["features"] = _features(utterance, dataset, features)
-    if utterance.waveform is not None:
-        path = folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, rate))
-        cut["recording"] = _recording(utterance.id, path, len(utterance.waveform), rate)
-    return cut
+    own = {name: entry for name, entry in entries.items() if name in ("recording", "features")}
+    custom = {name: entry for name, entry in entries.items() if name not in own}
+    custom["tokens"] = [dataset.symbols[i] for i in utterance.phonemes.tolist()]
+    return {"id": uid, **times, "supervisions": [supervision], "custom": custom, "type": "MonoCut"} | own
 
 
-def _recording(uid: str, file: Path, n_samples: int, rate: int) -> dict[str, Any]:
-    """Return the entry of an utterance's waveform, in the fields of lhotse's ``Recording``."""
-    return {
-        "id": uid,
-        "sources": [{"type": "file", "channels": [0], "source": str(file)}],
-        "sampling_rate": rate,
-        "num_samples": n_samples,
-        "duration": n_samples / rate,
-        "channel_ids": [0],
-    }
-
-
-def _features(utterance: Utterance, dataset: UtteranceDataset, file: Path) -> dict[str, Any]:
+def _features(utterance: Utterance, dataset: UtteranceDataset) -> dict[str, Any]:
     """Return the entry of an utterance's mel spectrogram, in the fields of lhotse's ``Features``."""
     rate, hop = dataset.sample_rate, dataset.hop_length
     return {
@@ -93,14 +150,25 @@ def _features(utterance: Utterance, dataset: UtteranceDataset, file: Path) -> di
         "sampling_rate": rate,
         "start": 0.0,
         "duration": len(utterance.mel) * hop / rate,
-        "storage_type": "numpy_files",
-        "storage_path": str(file.parent),
-        "storage_key": file.name,
         "recording_id": utterance.id,
         "channels": 0,
     }
 
 
 LAYOUT: Final = Layout(
-    "lhotse", export_lhotse, "`cuts.jsonl.gz`, `features/*.npy`, `wavs/`", "`lhotse.CutSet.from_file`"
+    "lhotse",
+    export_lhotse,
+    "`cuts.jsonl.gz`, `features/*.npy`, `arrays/`, `wavs/`",
+    "`lhotse.CutSet.from_file`",
+    carries="all",
+)
+
+SHAR: Final = Layout(
+    "lhotse-shar",
+    export_shar,
+    "`cuts.*.jsonl.gz`, `recording.*.tar`, `features.*.tar`, `ARRAY.*.tar`",
+    "`lhotse.CutSet.from_shar`",
+    system="lhotse Shar",
+    carries="all",
+    other_names=("shar",),
 )

@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder, Layout
-from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
+from tts_prep.export.rows import CODES, ExportRow, export_rows, find_codes, having, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.accepted import PIPER, check_ids
 
@@ -56,6 +55,7 @@ NEMO: Final = Layout(
     "`manifest.json`, `wavs/`",
     "NeMo's datasets",
     needs="waveforms",
+    carries="columns",
     system="NeMo",
     other_names=("json", "manifest"),
 )
@@ -93,7 +93,6 @@ PIPER_LAYOUT: Final = Layout(
 )
 
 
-CODES: Final = "audio_codes"
 REFERENCE: Final = "ref_audio"
 _JSONL_KEYS: Final = ("id", "audio", "text", "speaker", "duration", CODES, f"{REFERENCE}_codes")
 
@@ -116,12 +115,8 @@ def export_jsonl(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ConfigurationError: the store has no waveforms, or several arrays that can be the codes.
     """
     require_waveforms(dataset, "the layout jsonl")
-    codes, rows, lines = _codes(dataset), list(export_rows(dataset, _JSONL_KEYS)), []
-    have_codes = set(dataset.having(codes).id) if codes else {row.utterance.id for row in rows}
-    left_out = [row for row in rows if row.utterance.id not in have_codes]
-    rows = [row for row in rows if row.utterance.id in have_codes]
-    if left_out:
-        folder.report(f"{len(left_out):,} of {len(dataset):,} utterances left out: without {codes}")
+    codes, lines = find_codes(dataset, "jsonl", needed=False), []
+    rows = list(export_rows(having(dataset, folder, codes) if codes else dataset, _JSONL_KEYS))
     by_id, candidates = {row.utterance.id: row for row in rows}, _candidates(rows)
     for row in rows:
         utterance = row.utterance
@@ -145,21 +140,6 @@ def export_jsonl(dataset: UtteranceDataset, folder: ExportFolder) -> None:
                 value[f"{REFERENCE}_codes"] = _list(other, codes)
         lines.append(json.dumps(value, ensure_ascii=False) + "\n")
     folder.write("train.jsonl", "".join(lines))
-    if others := sorted(name for name, spec in dataset.arrays.items() if spec.added and name != codes):
-        folder.report(f"left out: {', '.join(others)}; jsonl has audio, texts and {CODES}")
-
-
-def _codes(dataset: UtteranceDataset) -> str:
-    """Return the array of codes, integers with a length of their own; empty if the store has none."""
-    found = [
-        name for name, spec in dataset.arrays.items() if spec.axis == "own" and spec.numpy_dtype.kind in "iu"
-    ]  # fmt: skip
-    if len(found) > 1 and CODES not in found:
-        raise ConfigurationError(
-            f"{dataset.path}: {', '.join(sorted(found))} can be the {CODES} of jsonl; 'tts-prep remove "
-            f"{dataset.path} --array NAME' removes the others"
-        )
-    return CODES if CODES in found else next(iter(found), "")
 
 
 def _list(row: ExportRow, codes: str) -> list[list[int]]:
@@ -189,6 +169,7 @@ JSONL: Final = Layout(
     "`train.jsonl`, `audio/`",
     "Qwen3-TTS's, MOSS-TTS's and VoxCPM's fine-tuning",
     needs="waveforms; with codes, an array of integers with a length of its own",
+    carries="columns",
     system="Qwen3-TTS, MOSS-TTS and VoxCPM",
     other_names=("qwen", "qwen3-tts", "moss-tts", "voxcpm"),
 )

@@ -1,10 +1,10 @@
-"""Parquet files: for Hugging Face ``datasets`` with a dataset card as the Hub reads it, and CosyVoice's."""
+"""Parquet files: for Hugging Face ``datasets`` with a dataset card as the Hub reads it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final
@@ -12,14 +12,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, MissingPackageError
+from tts_prep.errors import MissingPackageError
 from tts_prep.export.layout import ExportFolder, Layout
-from tts_prep.export.rows import ExportRow, corpus_columns, export_rows, language_of_texts, require_waveforms, wav_bytes
+from tts_prep.export.rows import ExportRow, added_arrays, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.format.decoding import Record
 from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.recipes.language_model import speaker_vectors
 
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
 """The Hub's categories of numbers of rows; each ends with ten times as many as the one before, the first with 1,000."""
@@ -115,6 +115,11 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
         else "- no mels",
         f"- `phonemes`, `phoneme_text`: of the frontend {_plain(text.get('frontend'))}, language "
         f"{_plain(text.get('language'))}",
+        *[
+            f"- `{new}`: {spec.dtype}, lists for each {f'of {spec.rate:g} per second' if spec.rate else spec.axis}"
+            for name, new in added_arrays(dataset, _ARRAYS).items()
+            for spec in [dataset.arrays[name]]
+        ],
         "- `audio`: the recording as it was used for the mel, where the dataset has recordings",
         "- `id`, `text`, `speaker`, and the columns of the corpus",
         "",
@@ -168,58 +173,81 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
     float32, one per frame), the additional columns of the corpus, ``language`` and, if the store has waveforms,
     ``audio``, a struct of ``bytes`` (WAV) and ``path``. The metadata of the schema make it an ``Audio`` of Hugging Face
-    ``datasets``.
+    ``datasets``. Arrays of the store are lists, or lists of lists, and null where a value is missing.
 
     Raises:
         MissingPackageError: pyarrow is not installed.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            "parquet files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
-        ) from error
-    schema = _schema(pa, dataset)
+    pa = import_pyarrow("parquet files")
     languages: set[str] = set()
-    groups = _groups(dataset, languages)
-    number = 0
-    while first := next(groups, None):
-        path = folder.file(f"data/train-{number:05d}.parquet")
-        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            for group in chain([first], islice(groups, _FILE_GROUPS - 1)):
-                writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=len(group))
-        number += 1
+    rows = (_row_values(row, dataset.sample_rate, languages) for row in export_rows(dataset, _ARRAYS))
+    write_files(folder, _schema(pa, dataset), rows)
     licence = Licence(folder.licence or dataset.metadata.licence)
     folder.write("README.md", dataset_card(dataset, languages, licence))
     if licence.file:
         folder.write("LICENSE", licence.file)
 
 
-def _groups(dataset: UtteranceDataset, languages: set[str]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of row groups, and add the languages of their texts."""
+def import_pyarrow(files: str) -> Any:
+    """Return pyarrow, or raise a `MissingPackageError` that says which files need it."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            f"{files} need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
+        ) from error
+    return pa
+
+
+def write_files(folder: ExportFolder, schema: Any, rows: Iterator[dict[str, Any]]) -> None:
+    """Write ``data/train-00000.parquet`` and so on, and the metadata with which ``datasets`` reads them."""
+    pa = import_pyarrow("parquet files")
+    groups = _groups(rows)
+    number = 0
+    while first := next(groups, None):
+        path = folder.file(f"data/train-{number:05d}.parquet")
+        with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for group in chain([first], islice(groups, _FILE_GROUPS - 1)):
+                writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=len(group))
+        number += 1
+
+
+def _groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of row groups."""
     group: list[dict[str, Any]] = []
     size = 0
-    for row in export_rows(dataset, _ARRAYS):
-        values = _row_values(row, dataset.sample_rate)
-        of_row = _size(values)
+    for row in rows:
+        of_row = sum(map(_size, row.values()))
         if group and size + of_row > _GROUP_BYTES:
             yield group
             group, size = [], 0
-        group.append(values)
+        group.append(row)
         size += of_row
-        languages.add(row.language)
     if group:
         yield group
 
 
-def _size(values: Mapping[str, Any]) -> int:
-    """Return about the size of a row in memory, which is that of its arrays."""
-    arrays = (values["phonemes"], *values.get("mel", ()))
-    texts = sum(len(value.encode()) for value in values.values() if isinstance(value, str))
-    return (
-        sum(int(array.nbytes) for array in arrays) + texts + (len(values["audio"]["bytes"]) if "audio" in values else 0)
-    )
+def _size(value: Any) -> int:
+    """Return about the size of a value in memory."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, Mapping | list):
+        return sum(map(_size, value.values() if isinstance(value, Mapping) else value))
+    return len(value) if isinstance(value, bytes) else len(value.encode()) if isinstance(value, str) else 8
+
+
+def list_type(pa: Any, spec: ArraySpec) -> Any:
+    """Return the type of the values of an array: lists of numbers, or of lists of as many as a row has."""
+    found = pa.from_numpy_dtype(np.dtype(spec.dtype))
+    for length in reversed(spec.row_shape):
+        found = pa.list_(found, length)
+    return found if spec.axis == "utterance" else pa.list_(found)
+
+
+def lists_of(values: npt.NDArray[Any]) -> Any:
+    """Return an array as the lists that pyarrow takes."""
+    return values if values.ndim == 1 else [lists_of(one) for one in values] if values.ndim else values.item()
 
 
 def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
@@ -236,6 +264,12 @@ def _schema(pa: Any, dataset: UtteranceDataset) -> Any:
         fields.append(("mel", pa.list_(pa.list_(pa.float32(), dataset.n_mels))))
     if dataset.metadata.has_waveform:
         fields.append(("audio", pa.struct([("bytes", pa.binary()), ("path", pa.string())])))
+    fields += [(new, list_type(pa, dataset.arrays[name])) for name, new in added_arrays(dataset, _ARRAYS).items()]
+    return with_features(pa, dataset, fields)
+
+
+def with_features(pa: Any, dataset: UtteranceDataset, fields: list[tuple[str, Any]]) -> Any:
+    """Return the schema of fields, with the features of Hugging Face's ``datasets`` in its metadata."""
     schema = pa.schema(fields)
     features = {field.name: _feature(field, pa, dataset) for field in schema}
     return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
@@ -250,12 +284,14 @@ def _feature(field: Any, pa: Any, dataset: UtteranceDataset) -> dict[str, Any]:
         return {"feature": inner, "length": field.type.list_size, "_type": "Sequence"}
     if pa.types.is_list(field.type):
         return {"feature": _feature(field.type.value_field, pa, dataset), "_type": "Sequence"}
-    names = {"double": "float64", "float": "float32"}
+    names = {"double": "float64", "float": "float32", "halffloat": "float16"}
     return {"dtype": names.get(str(field.type), str(field.type)), "_type": "Value"}
 
 
-def _row_values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
+def _row_values(row: ExportRow, sample_rate: int, languages: set[str]) -> dict[str, Any]:
+    """Return the values of a row, and add the language of its text."""
     utterance = row.utterance
+    languages.add(row.language)
     values = {
         "id": utterance.id,
         "text": utterance.text,
@@ -265,6 +301,7 @@ def _row_values(row: ExportRow, sample_rate: int) -> dict[str, Any]:
         **({"language": row.language} if row.language else {}),
         "phonemes": utterance.phonemes,
         **({"mel": list(utterance.mel)} if utterance.store.n_mels else {}),
+        **{name: lists_of(array) for name, array in row.arrays.items()},
     }
     if utterance.waveform is not None:
         values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}
@@ -277,100 +314,8 @@ LAYOUT: Final = Layout(
     "`data/train-*.parquet`, `README.md`",
     '`datasets.load_dataset("parquet", …)`, with `audio` as `Audio`',
     needs="pyarrow (`[parquet]`)",
+    carries="all",
     system="Hugging Face's datasets",
     takes_licence=True,
     other_names=("hf", "huggingface", "hugging-face", "datasets", "arrow"),
-)
-
-
-TOKENS: Final = "speech_tokens"
-VECTOR: Final = "speaker_vector"
-
-_FILE_ROWS: Final = 1000
-"""Utterances per file, as in CosyVoice's make_parquet_list.py."""
-
-
-def export_cosyvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
-    """Write ``parquet_000000000.tar`` and so on, which are parquet files in spite of their names, and ``data.list``.
-
-    Columns are those of CosyVoice's ``tools/make_parquet_list.py``: ``utt``, ``audio_data`` (WAV), ``wav``, ``text``,
-    ``spk``, ``utt_embedding``, ``spk_embedding``, the mean of a speaker's vectors, and ``speech_token``.
-
-    Raises:
-        ConfigurationError: the store has no waveforms, speech tokens or speaker vectors.
-        MissingPackageError: pyarrow is not installed.
-    """
-    require_waveforms(dataset, "CosyVoice")
-    _check(dataset)
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ModuleNotFoundError as error:
-        raise MissingPackageError(
-            "CosyVoice's files need pyarrow, which is not installed: pip install 'tts-prep[parquet]'"
-        ) from error
-    total, dataset = len(dataset), dataset.having(VECTOR)
-    if not len(dataset):
-        raise ConfigurationError(f"{dataset.path}: no utterance has a '{VECTOR}'; there is nothing to export")
-    means = speaker_vectors(dataset, VECTOR)
-    have_tokens = set(dataset.having(TOKENS).id)
-    if (n := len(have_tokens)) < total:
-        folder.report(
-            f"{total - n:,} of {total:,} utterances left out: {total - len(dataset):,} without a {VECTOR}, "
-            f"{len(dataset) - n:,} by CosyVoice itself, whose {TOKENS} are empty lists"
-        )
-    rows, names = export_rows(dataset), list[str]()
-    while group := list(islice(rows, _FILE_ROWS)):
-        values = [
-            _cosyvoice_values(row, dataset.sample_rate, means, has_tokens=row.utterance.id in have_tokens)
-            for row in group
-        ]
-        names.append(f"parquet_{len(names):09d}.tar")
-        parquet.write_table(pa.Table.from_pylist(values, _cosyvoice_schema(pa)), folder.file(names[-1]))
-    folder.write("data.list", "".join(f"{folder.place / name}\n" for name in names))
-
-
-def _check(dataset: UtteranceDataset) -> None:
-    for name, axis, kinds, what in ((TOKENS, "own", "iu", "integers"), (VECTOR, "utterance", "f", "a vector")):
-        spec = dataset.arrays.get(name)
-        fits = spec and spec.axis == axis and spec.numpy_dtype.kind in kinds
-        if not fits or len(spec.row_shape if spec else ()) != (name == VECTOR):
-            raise ConfigurationError(
-                f"{dataset.path}: CosyVoice needs the array '{name}', {what} for each utterance; add it by 'tts-prep "
-                f"add {dataset.path} --feature MODULE:CLASS' or --array {name}@{axis}=PATH"
-            )
-
-
-def _cosyvoice_values(
-    row: ExportRow, sample_rate: int, means: Mapping[str, npt.NDArray[np.float32]], *, has_tokens: bool
-) -> dict[str, Any]:
-    utterance = row.utterance
-    assert utterance.waveform is not None
-    return {
-        "utt": row.name,
-        "audio_data": wav_bytes(utterance.waveform, sample_rate),
-        "wav": f"{row.name}.wav",
-        "text": utterance.text,
-        "spk": utterance.speaker,
-        "utt_embedding": utterance.arrays[VECTOR],
-        "spk_embedding": means[utterance.speaker],
-        # As of recordings over 30 s, for which CosyVoice has no tokens: its filter leaves them out.
-        "speech_token": utterance.arrays[TOKENS] if has_tokens else [],
-    }
-
-
-def _cosyvoice_schema(pa: Any) -> Any:
-    texts = [(name, pa.string()) for name in ("wav", "text", "spk")]
-    vectors = [(name, pa.list_(pa.float32())) for name in ("utt_embedding", "spk_embedding")]
-    audio = ("audio_data", pa.binary())
-    return pa.schema([("utt", pa.string()), audio, *texts, *vectors, ("speech_token", pa.list_(pa.int64()))])
-
-
-COSYVOICE: Final = Layout(
-    "cosyvoice",
-    export_cosyvoice,
-    "`parquet_*.tar`, `data.list`",
-    "CosyVoice's `Dataset`",
-    needs="waveforms, `speech_tokens`, `speaker_vector`, pyarrow (`[parquet]`)",
-    system="CosyVoice",
 )

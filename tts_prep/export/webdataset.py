@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tarfile
 from typing import Final
 
 from tts_prep.export.layout import ExportFolder, Layout
-from tts_prep.export.rows import ExportRow, export_rows, npy_bytes, wav_bytes
+from tts_prep.export.rows import ExportRow, add_member, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
 _ROWS = 1000
@@ -19,7 +18,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``000000.tar`` and so on.
 
     A row has ``.json`` (id, text, phonemes, speaker, columns), ``.mel.npy`` [n_frames, n_mels], ``.phonemes.npy``
-    [n_phonemes] int32 and, if the store has waveforms, ``.wav``.
+    [n_phonemes] int32, ``.ARRAY.npy`` for each array and, if the store has waveforms, ``.wav``.
     """
     archive: tarfile.TarFile | None = None
     # The key of a row ends at the first dot; a member of a USTAR archive has a name of at most 100 bytes.
@@ -31,9 +30,7 @@ def export_webdataset(dataset: UtteranceDataset, folder: ExportFolder) -> None:
             archive = tarfile.open(path, "w", format=tarfile.USTAR_FORMAT)  # noqa: SIM115 - closed after its last row
         assert archive
         for suffix, data in _files(row, dataset.sample_rate).items():
-            member = tarfile.TarInfo(f"{row.name}{suffix}")
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
+            add_member(archive, f"{row.name}{suffix}", data)
     if archive:
         archive.close()
 
@@ -53,6 +50,7 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
         ".json": json.dumps(value, ensure_ascii=False).encode(),
         **({".mel.npy": npy_bytes(utterance.mel)} if utterance.store.n_mels else {}),
         ".phonemes.npy": npy_bytes(utterance.phonemes),
+        **{f".{name}.npy": npy_bytes(values) for name, values in row.arrays.items()},
     }
     if utterance.waveform is not None:
         files[".wav"] = wav_bytes(utterance.waveform, sample_rate)
@@ -62,8 +60,9 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
 LAYOUT: Final = Layout(
     "webdataset",
     export_webdataset,
-    "`*.tar` with `.json`, `.mel.npy`, `.phonemes.npy`, `.wav`",
+    "`*.tar` with `.json`, `.mel.npy`, `.phonemes.npy`, `.ARRAY.npy`, `.wav`",
     "`webdataset.WebDataset`",
+    carries="all",
     system="WebDataset",
     other_names=("wds", "tar", "tars"),
 )

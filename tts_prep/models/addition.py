@@ -43,10 +43,7 @@ OPTIONS: Final = Addition(
             default=3600.0,
         ),
         Option(
-            "max_failures",
-            "Stop if a model has no value for more utterances than this.",
-            metavar="N|P%",
-            default="1%",
+            "max_failures", "Stop if a model has no value for more utterances than this.", metavar="N|P%", default="1%"
         ),
     )
 )

@@ -8,9 +8,10 @@ import click
 @click.command()
 @click.argument("name", required=False)
 def recipes(name: str | None) -> None:
-    r"""List the systems whose batches stores give, or print what to run for the system NAME.
+    r"""List the systems that are trained from stores, or print what to run for the system NAME.
 
-    Printed are the command that makes a store, and the Python code that makes the first batch of it.
+    Printed are the command that makes a store, and the Python code that makes the first batch of it, or the command
+    that writes the files on which the system is trained.
 
     \b
     Examples:
@@ -24,7 +25,7 @@ def recipes(name: str | None) -> None:
 
     if name is None:
         for guide in GUIDES.values():
-            click.echo(f"{guide.name:<18}{guide.recipe.system + ':':<20}{guide.trains}")
+            click.echo(f"{guide.name:<18}{guide.system + ':':<20}{guide.trains}")
         return
     if name.lower() not in GUIDES:
         near = difflib.get_close_matches(name.lower(), GUIDES, 1)
@@ -34,4 +35,6 @@ def recipes(name: str | None) -> None:
     click.echo("# CORPUS is a folder in the layout of LJ Speech; other corpora have commands of their own.")
     if "OOD_TEXTS" in guide.command:
         click.echo("# OOD_TEXTS is a file with a text of another domain in each line.")
+    if "MODULE:CLASS" in guide.command:
+        click.echo("# MODULE:CLASS is your codec, whose arrays have the names that the export needs: docs/models.md.")
     click.echo(f"{guide.command}\n\n{guide.code}", nl=False)

@@ -38,7 +38,7 @@ _RECIPES: Mapping[str, tuple[Recipe, Mapping[str, Any]]] = {
 }
 """``mel_spec_type`` → the recipe, and settings in which F5-TTS differs from its preset."""
 
-_FLOOR = math.log(1e-5)
+FLOOR = math.log(1e-5)
 """F5-TTS' smallest log-mel value; that of Vocos is log(1e-7)."""
 
 
@@ -133,7 +133,7 @@ class F5TTSDataset(DatasetMixin):
         # The next usable utterance; after the last, the first.
         place = np.searchsorted(self._usable, i)
         utterance = self.data[int(self._usable[place % len(self._usable)])]
-        mel = np.maximum(utterance.mel.T, np.float32(_FLOOR), dtype=np.float32, order="C")
+        mel = np.maximum(utterance.mel.T, np.float32(FLOOR), dtype=np.float32, order="C")
         return {"mel_spec": to_tensors(mel), "text": utterance.text}
 
 

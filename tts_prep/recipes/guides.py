@@ -1,12 +1,13 @@
-"""What to run for each system, from raw recordings to a batch: a command and a few lines of Python.
+"""What to run for each system, from raw recordings to a batch, a command and a few lines of Python, or to its files.
 
-The commands come from the records of what recipes accept, so that they say what messages and pages say. The code is in
-``guides/NAME.txt``; it reads the store ``store``, and makes ``batch``.
+The commands come from the records of what recipes accept, so that they say what messages and pages say. Systems are in
+``guides/guides.toml``, the code in ``guides/NAME.txt``; it reads the store ``store``, and makes ``batch``.
 """
 
 from __future__ import annotations
 
 import importlib.resources
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +16,11 @@ from typing import Final
 from tts_prep.recipes import accepted
 from tts_prep.recipes.accepted import Recipe
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 @dataclass(frozen=True)
 class Guide:
@@ -22,43 +28,52 @@ class Guide:
 
     Attributes:
         name: the name for ``tts-prep recipes``.
-        recipe: what its recipe accepts.
+        recipe: what its recipe accepts, or the name of a system that is trained on files.
         trains: what is trained, in some words.
         more: options that the system's own configuration needs besides those of its recipe, or that save time.
+        layout: that of the files; empty for a recipe.
+        then: what the system does with the files.
     """
 
     name: str
-    recipe: Recipe
+    recipe: Recipe | str
     trains: str
-    more: tuple[str, ...] = ()
+    more: str = ""
+    layout: str = ""
+    then: str = ""
+
+    @property
+    def system(self) -> str:
+        """The name of the system."""
+        return self.recipe if isinstance(self.recipe, str) else self.recipe.system
 
     @property
     def command(self) -> str:
-        """The command that makes the store of a corpus."""
+        """The command that makes the store of a corpus, and for files that which writes them."""
+        command, export = "tts-prep ljspeech CORPUS store", f"tts-prep export store files --to {self.layout}"
+        if isinstance(self.recipe, str):
+            return f"{command} {self.more}\n{export}"
         options = (*self.recipe.options({}), *self.recipe.options_of_ids, *(need.option for need in self.recipe.needs))
-        return " ".join(("tts-prep ljspeech CORPUS store", *options, *self.more))
+        return " ".join((command, *options, self.more)).rstrip()
 
     @property
     def code(self) -> str:
-        """Python that makes the first batch of the store."""
+        """Python that makes the first batch of the store, or what is done with the files."""
+        if self.then:
+            return f"# {self.then}\n"
         return importlib.resources.files(__package__).joinpath("guides", f"{self.name}.txt").read_text("utf-8")
 
 
-_GUIDES: Final = (
-    Guide("styletts2", accepted.STYLETTS2, "text to speech, end to end", ("--ood-texts OOD_TEXTS",)),
-    Guide("f5-tts", accepted.F5_TTS, "text to mel, with a prompt"),
-    Guide("matcha", accepted.MATCHA, "text to mel"),
-    # Piper leaves out phonemes that its table lacks (phonemes_to_ids). Spectrograms are not computed at each step.
-    Guide("piper", accepted.PIPER, "text to speech, end to end", ("--unknown drop", "--feature spectrogram")),
-    Guide("vits", accepted.VITS, "text to speech, end to end", ("--feature spectrogram",)),
-    Guide("fastpitch", accepted.FASTPITCH, "text to mel, with pitch"),
-    Guide("fastspeech2", accepted.FASTSPEECH2, "text to mel, with durations, pitch and energy"),
-    Guide("parakeet", accepted.PARAKEET, "text to mel (Transformer TTS)"),
-    Guide("bigvgan", accepted.BIGVGAN, "mel to waveform"),
-    # Its loss compares mels up to half of the sample rate: fmax_for_loss is null in its configuration files.
-    Guide("hifigan", accepted.HIFI_GAN, "mel to waveform", ("--feature mel:preset=hifigan,fmax=11025",)),
-    Guide("vocos", accepted.VOCOS, "mel to waveform"),
-    Guide("parakeet-wavenet", accepted.WAVENET, "mel to waveform"),
-)
-GUIDES: Final[Mapping[str, Guide]] = MappingProxyType({guide.name: guide for guide in _GUIDES})
+def _guides() -> Mapping[str, Guide]:
+    """Return the systems of ``guides/guides.toml``, in which each has a section with its fields."""
+    sections = tomllib.loads(
+        importlib.resources.files(__package__).joinpath("guides", "guides.toml").read_text("utf-8")
+    )
+    recipes = vars(accepted)
+    return MappingProxyType(
+        {name: Guide(name, recipes.get(of["recipe"], of.pop("recipe")), **of) for name, of in sections.items()}
+    )
+
+
+GUIDES: Final[Mapping[str, Guide]] = _guides()
 """The systems by name."""

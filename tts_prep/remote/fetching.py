@@ -37,10 +37,7 @@ class Fetched:
 
 
 def fetch_store(
-    url: str,
-    folder: Path,
-    progress: ShowProgress = in_notebooks,
-    patience: Patience = Patience(),
+    url: str, folder: Path, progress: ShowProgress = in_notebooks, patience: Patience = Patience()
 ) -> Fetched:
     """Download the store behind a URL into a folder, each file checked, and the manifest last.
 

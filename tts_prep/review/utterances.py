@@ -48,12 +48,7 @@ def of_row(table: Table, row: int) -> dict[str, Any]:
         "seconds": clip.seconds,
         "reasons": list(_reasons(table, row)),
         "cells": cells(table, np.array([row]), [column.key for column in table.columns])[0],
-        "decision": {
-            "keep": decision.keep,
-            "text": decision.text,
-            "speaker": decision.speaker,
-            "note": decision.note,
-        },
+        "decision": {"keep": decision.keep, "text": decision.text, "speaker": decision.speaker, "note": decision.note},
         **_axis(clip),
     }
 

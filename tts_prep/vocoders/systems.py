@@ -389,11 +389,7 @@ SYSTEMS: Final = (
     ),
     System("Vocos", _is_of_vocos, _vocos, _MEAN_BY_TORCHAUDIO, ("vocos",)),
     System(
-        "NeMo",
-        _is_of_nemo,
-        _nemo,
-        _FIRST,
-        ("nemo-fastpitch", "nemo-fastpitch-44k", "nemo-hifigan", "nemo-hifigan-44k"),
+        "NeMo", _is_of_nemo, _nemo, _FIRST, ("nemo-fastpitch", "nemo-fastpitch-44k", "nemo-hifigan", "nemo-hifigan-44k")
     ),
     System("Fish Speech", _is_of_fish, _fish, _MEAN, ("fish-speech",)),
     System(

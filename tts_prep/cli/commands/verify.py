@@ -35,8 +35,7 @@ class Repair:
     )
     ood_texts: Path | None = option("With --repair: the texts that a broken ood.h5 was made from.", metavar="FILE")
     alignments: Path | None = option(
-        "With --repair: the alignments that a store was made with, if they change its mels or phonemes.",
-        metavar="PATH",
+        "With --repair: the alignments that a store was made with, if they change its mels or phonemes.", metavar="PATH"
     )
     reader: str | None = option(
         "With --repair: the reader function of a store of a custom reader.", metavar="MODULE:FUNCTION"

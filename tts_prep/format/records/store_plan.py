@@ -51,12 +51,7 @@ def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> 
         keys: the keys of all shards, in order.
         arrays: the names of the added arrays.
     """
-    value = {
-        "format": PLAN_FORMAT,
-        "version": version_text(),
-        "shards": list(keys),
-        "arrays": sorted(arrays),
-    }
+    value = {"format": PLAN_FORMAT, "version": version_text(), "shards": list(keys), "arrays": sorted(arrays)}
     text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
     path = store / PLAN
     if path.is_file() and path.stat().st_size == len(text) and path.read_bytes() == text.encode():

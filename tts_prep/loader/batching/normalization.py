@@ -149,10 +149,7 @@ class ArrayNormalizer:
         if by == "speaker":
             mean, std = statistics.speaker_mean, statistics.speaker_std
         return cls(
-            np.asarray(mean, np.float32),
-            np.where(std > 0, std, 1).astype(np.float32),
-            by == "speaker",
-            name == "pitch",
+            np.asarray(mean, np.float32), np.where(std > 0, std, 1).astype(np.float32), by == "speaker", name == "pitch"
         )
 
     def __repr__(self) -> str:

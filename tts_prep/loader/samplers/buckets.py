@@ -93,10 +93,7 @@ def histogram_of_blocks(blocks: Iterable[Array]) -> tuple[Int64Array, Int64Array
 
 
 def best_lengths(
-    values: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
-    rows: npt.NDArray[np.int64],
-    n_shapes: int,
+    values: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], n_shapes: int
 ) -> npt.NDArray[np.int64]:
     """Choose the padded lengths that minimize the padded elements of an epoch.
 

@@ -136,17 +136,12 @@ class ColumnTable:
         """Return the columns of both tables, with those of the other one in place of those of the same name."""
         rest = self.without(other.names)
         return ColumnTable(
-            {**rest.values, **other.values},
-            {**rest.categories, **other.categories},
-            {},
-            {**rest.texts, **other.texts},
+            {**rest.values, **other.values}, {**rest.categories, **other.categories}, {}, {**rest.texts, **other.texts}
         )
 
 
 def read_column_table(
-    source: Path | Mapping[str, Sequence[Any]] | Any,
-    ids: Sequence[str],
-    progress: ShowProgress = in_notebooks,
+    source: Path | Mapping[str, Sequence[Any]] | Any, ids: Sequence[str], progress: ShowProgress = in_notebooks
 ) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 

@@ -275,13 +275,7 @@ def _end_behind_chunks(file: FileIO, position: int, size: int, order: str) -> in
 
 _MAX_TAGS = 8
 _MAX_ZEROS = 1 << 20
-_WAV = {
-    b"RIFF": inspect_wav,
-    b"RIFX": inspect_wav,
-    b"RF64": inspect_wav,
-    b"BW64": inspect_wav,
-    b"riff": inspect_w64,
-}
+_WAV = {b"RIFF": inspect_wav, b"RIFX": inspect_wav, b"RF64": inspect_wav, b"BW64": inspect_wav, b"riff": inspect_w64}
 
 
 def containers_read() -> str:

@@ -1,0 +1,198 @@
+"""The files of trainers on tokens have the names, shapes and columns that their loaders read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import soundfile
+from commands import run
+
+from tts_prep.errors import ConfigurationError
+from tts_prep.export import export
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import add_columns, configure
+from tts_prep.preprocess.add.add_arrays import add_features
+from tts_prep.preprocess.features.registry import make_imported
+from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.source_utterance import SourceUtterance
+
+SPEAKERS = ("anna", "../b", "anna", "../b", "c")
+
+
+def make_store(corpus: Path, path: Path, **settings: Any) -> Path:
+    rows = [
+        SourceUtterance(f"u{i}", f'Say "{i}",\ttwice.', f"wavs/S-{i:04d}.wav", "here", speaker)
+        for i, speaker in enumerate(SPEAKERS)
+    ]
+    preset = settings.pop("preset", None)
+    prepare(rows, corpus, path, configure("ljspeech", preset=preset, settings=settings))
+    return path
+
+
+@pytest.fixture
+def store(corpus: Path, tmp_path: Path) -> Path:
+    audio = {"n_mels": "none", "sample_rate": 32_000, "peak": "none"}
+    text = {"frontend": "characters", "symbols": "auto", "normalize": False}
+    return make_store(corpus, tmp_path / "store", audio=audio, text=text, store={"waveform_dtype": "int16"})
+
+
+def add(store: Path, kind: str, values: dict[str, Any]) -> dict[str, Any]:
+    path = store.with_name("values.npz")
+    np.savez(path, **values)
+    add_features(store, [make_imported(f"{kind}={path}")])
+    return values
+
+
+def codes(*shape: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {f"u{i}": rng.integers(0, 1024, (8 + i, *shape)).astype(np.int16) for i in range(len(SPEAKERS))}
+
+
+def test_fish_speech_has_codes_by_codebook_beside_texts_in_a_folder_for_each_speaker(
+    store: Path, tmp_path: Path
+) -> None:
+    given = add(store, "mimi@own:21.5", codes(10))
+    files = export(store, "fish-speech", tmp_path / "out")
+    arrays = {path.stem: path for path in files if path.suffix == ".npy"}
+    assert {path.parent.name for path in files} == {"anna", "_b", "c"}
+    assert {path.parent.parent for path in files} == {tmp_path / "out"}
+    for uid, values in given.items():
+        # extract_vq.py: indices [n_codebooks, n_frames].
+        np.testing.assert_array_equal(np.load(arrays[uid]), values.T)
+        assert arrays[uid].with_suffix(".lab").read_text(encoding="utf-8") == f'Say "{uid[1]}",\ttwice.'
+
+
+def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigurationError, match="NeuTTS needs the array 'audio_codes', integers with the axis 'own'; "
+    ):
+        export(store, "neutts", tmp_path / "out")
+    given = add(store, "neucodec@own:50", codes(1))
+    export(store, "neutts", tmp_path / "out")
+    (path,) = (tmp_path / "out").rglob("*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    expected = [(uid, f'Say "{uid[1]}",\ttwice.', values[:, 0].tolist()) for uid, values in given.items()]
+    assert [(row["__key__"], row["text"], row["codes"]) for row in rows] == expected
+    add(store, "audio_codes@own", codes(4))
+    with pytest.raises(ConfigurationError, match="NeuTTS needs 1 codebook, and audio_codes has 4"):
+        export(store, "neutts", tmp_path / "other")
+
+
+def arrow(path: Path) -> list[dict[str, Any]]:
+    with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
+        return reader.read_all().to_pylist()
+
+
+def test_f5_tts_has_recordings_of_a_store_without_mels_with_symbols_and_their_vocabulary(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = run(capsys, "export", store, tmp_path / "out", "--to", "f5-tts")
+    rows, dataset = arrow(tmp_path / "out/raw.arrow"), UtteranceDataset(store)
+    vocabulary = (tmp_path / "out/vocab.txt").read_text(encoding="utf-8").split("\n")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        f"vocab.txt: {len(vocabulary) - 1} symbols, not those of F5-TTS's released models, which "
+        "--frontend characters --symbols f5 gives",
+    )
+    # get_tokenizer: the space is the first line.
+    assert (vocabulary[0], vocabulary[-1], len({*vocabulary})) == (" ", "", len(vocabulary))
+    for row, utterance in zip(rows, dataset, strict=True):
+        assert "".join(row["text"]) == utterance.text.replace("\t", " ").lower()
+        assert {*row["text"]} <= {*vocabulary}
+        samples, rate = soundfile.read(row["audio_path"], dtype="int16")
+        np.testing.assert_array_equal(samples, utterance.waveform)
+        assert row["duration"] == len(samples) / rate
+    durations = json.loads((tmp_path / "out/duration.json").read_text())
+    assert durations == {"duration": [row["duration"] for row in rows]}
+
+
+def test_f5_tts_has_mels_by_bin_not_below_its_floor_and_other_mels_are_refused(corpus: Path, tmp_path: Path) -> None:
+    text = {"frontend": "characters", "symbols": "f5", "normalize": False, "unknown": "unk"}
+    store = make_store(corpus, tmp_path / "mels", preset="vocos", text=text)
+    said: list[str] = []
+    export(store, "f5-tts", tmp_path / "out", report=said.append)
+    assert not said
+    # Of the file of the Emilia data set: the space first, 2,545 in all.
+    assert (tmp_path / "out/vocab.txt").read_text(encoding="utf-8").count("\n") == 2545
+    rows = arrow(tmp_path / "out/mel.arrow")
+    for row, utterance in zip(rows, UtteranceDataset(store), strict=True):
+        np.testing.assert_array_equal(
+            np.array(row["mel_spec"], np.float32), np.maximum(utterance.mel.T, np.log(1e-5, dtype=np.float32))
+        )
+        assert row["text"] == list(f'Say "{utterance.id[1]}", twice.')
+    other = make_store(corpus, tmp_path / "other", preset="hifigan", text=text)
+    with pytest.raises(ConfigurationError, match="F5-TTS"):
+        export(other, "f5-tts", tmp_path / "refused")
+
+
+def test_gpt_sovits_has_the_files_of_its_preparation(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch = pytest.importorskip("torch")
+    text = {"frontend": "phonemes", "symbols": "gpt-sovits-v2", "unknown": "drop", "normalize": False}
+    audio = {"n_mels": "none", "sample_rate": 32_000, "peak": "none"}
+    store = tmp_path / "store"
+    texts = ["HH AH0 L OW1 !", "W ER1 L D"]
+    rows = [SourceUtterance(f"u{i}", text, f"wavs/S-{i:04d}.wav", "here", "a") for i, text in enumerate(texts)]
+    settings = {"audio": audio, "text": text, "store": {"waveform_dtype": "int16"}}
+    prepare(rows, corpus, store, configure("ljspeech", settings=settings))
+    with pytest.raises(
+        ConfigurationError, match="GPT-SoVITS needs the array 'semantic_tokens', integers with the axis"
+    ):
+        export(store, "gpt-sovits", tmp_path / "lacking")
+    tokens = add(store, "semantic_tokens@own:25", {uid: values for uid, values in codes().items() if uid < "u2"})
+    sizes, rng = {"u0": 5, "u1": 4}, np.random.default_rng(1)
+    add(store, "word2ph@own", {uid: np.array([1, size - 1], np.int16) for uid, size in sizes.items()})
+    bert = add(store, "bert@phoneme", {uid: rng.normal(size=(n, 6)).astype(np.float32) for uid, n in sizes.items()})
+    ssl = add(store, "ssl@own:50", {uid: rng.normal(size=(9, 5)).astype(np.float16) for uid in sizes})
+    vector = add(store, "speaker_vector@utterance", {uid: rng.normal(size=7).astype(np.float32) for uid in sizes})
+    out = tmp_path / "out"
+    status, said, _ = run(capsys, "export", store, out, "--to", "gpt-sovits")
+    assert (status, len(said.splitlines())) == (0, 1)
+    lines = (out / "2-name2text.txt").read_text(encoding="utf-8").splitlines()
+    words = {"u0": "[1, 4]", "u1": "[1, 3]"}
+    assert lines == [f"u{i}.wav\t{text}\t{words[f'u{i}']}\t{text}" for i, text in enumerate(texts)]
+    with (out / "6-name2semantic.tsv").open(newline="") as file:
+        assert [*csv.reader(file, delimiter="\t")] == [
+            ["item_name", "semantic_audio"],
+            *([f"{uid}.wav", " ".join(map(str, values))] for uid, values in tokens.items()),
+        ]
+    for uid in sizes:
+        for folder, expected in (
+            ("3-bert", bert[uid].T),
+            ("4-cnhubert", ssl[uid].T[None]),
+            ("7-sv_cn", vector[uid][None]),
+        ):
+            found = torch.load(out / folder / f"{uid}.wav.pt", weights_only=True)
+            assert found.is_contiguous()
+            np.testing.assert_array_equal(found.numpy(), expected)
+            assert found.numpy().dtype == expected.dtype
+        samples, rate = soundfile.read(out / "5-wav32k" / f"{uid}.wav", dtype="int16")
+        assert rate == 32_000
+        np.testing.assert_array_equal(samples, {u.id: u for u in UtteranceDataset(store)}[uid].waveform)
+
+
+def test_cosyvoice_3_has_the_instruction_of_each_row_and_tokens_that_are_rejected(store: Path, tmp_path: Path) -> None:
+    given = add(store, "speech_tokens@own:25", codes())
+    rejected = add(store, "reject_speech_tokens@own:25", {uid: values[::-1] for uid, values in given.items()})
+    add(store, "speaker_vector@utterance", {uid: np.ones(3, np.float32) for uid in given})
+    instructions = ["Speak slowly.", "", "", "Whisper.<|endofprompt|>", ""]
+    add_columns(store, {"id": list(given), "instruct": instructions})
+    for layout in ("cosyvoice", "cosyvoice3"):
+        export(store, layout, tmp_path / layout)
+    old, new = (
+        pq.read_table(tmp_path / layout / "parquet_000000000.tar").to_pylist() for layout in ("cosyvoice", "cosyvoice3")
+    )
+    # As run.sh of examples/libritts/cosyvoice3 gives it.
+    default = "You are a helpful assistant.<|endofprompt|>"
+    expected = ["Speak slowly.<|endofprompt|>", default, default, "Whisper.<|endofprompt|>", default]
+    assert [row.pop("instruct") for row in new] == expected
+    assert old == new
+    assert [row["reject_speech_token"] for row in old] == [values.tolist() for values in rejected.values()]
