@@ -28,7 +28,7 @@ SPEAKERS = ("anna", "../b", "anna", "../b", "c")
 
 def make_store(corpus: Path, path: Path, **settings: Any) -> Path:
     rows = [
-        SourceUtterance(f"u{i}", f'Say "{i}",\ttwice.', f"wavs/S-{i:04d}.wav", "here", speaker)
+        SourceUtterance(f"u{i}", f'Ma "{i}",\ttwice.', f"wavs/S-{i:04d}.wav", "here", speaker)
         for i, speaker in enumerate(SPEAKERS)
     ]
     preset = settings.pop("preset", None)
@@ -66,7 +66,7 @@ def test_fish_speech_has_codes_by_codebook_beside_texts_in_a_folder_for_each_spe
     for uid, values in given.items():
         # extract_vq.py: indices [n_codebooks, n_frames].
         np.testing.assert_array_equal(np.load(arrays[uid]), values.T)
-        assert arrays[uid].with_suffix(".lab").read_text(encoding="utf-8") == f'Say "{uid[1]}",\ttwice.'
+        assert arrays[uid].with_suffix(".lab").read_text(encoding="utf-8") == f'Ma "{uid[1]}",\ttwice.'
 
 
 def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Pa
     export(store, "neutts", tmp_path / "out")
     (path,) = (tmp_path / "out").rglob("*.parquet")
     rows = pq.read_table(path).to_pylist()
-    expected = [(uid, f'Say "{uid[1]}",\ttwice.', values[:, 0].tolist()) for uid, values in given.items()]
+    expected = [(uid, f'Ma "{uid[1]}",\ttwice.', values[:, 0].tolist()) for uid, values in given.items()]
     assert [(row["__key__"], row["text"], row["codes"]) for row in rows] == expected
     add(store, "audio_codes@own", codes(4))
     with pytest.raises(ConfigurationError, match="NeuTTS needs 1 codebook, and audio_codes has 4"):
@@ -126,7 +126,7 @@ def test_f5_tts_has_mels_by_bin_not_below_its_floor_and_other_mels_are_refused(c
         np.testing.assert_array_equal(
             np.array(row["mel_spec"], np.float32), np.maximum(utterance.mel.T, np.log(1e-5, dtype=np.float32))
         )
-        assert row["text"] == list(f'Say "{utterance.id[1]}", twice.')
+        assert row["text"] == list(f'Ma "{utterance.id[1]}", twice.')
     other = make_store(corpus, tmp_path / "other", preset="hifigan", text=text)
     with pytest.raises(ConfigurationError, match="F5-TTS"):
         export(other, "f5-tts", tmp_path / "refused")

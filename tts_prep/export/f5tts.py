@@ -11,6 +11,7 @@ import numpy as np
 from tts_prep.export.layout import ExportFolder, Layout
 from tts_prep.export.parquet import import_pyarrow
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
+from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.dataset.composition import stores_of
 from tts_prep.preprocess.text.symbols.catalogue import get_table
@@ -25,8 +26,9 @@ def export_f5tts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``mel.arrow``, or ``raw.arrow`` and ``wavs/`` of a store without mels; ``duration.json``, ``vocab.txt``.
 
     Columns are those of F5-TTS's ``CustomDataset``: ``audio_path``, ``text``, a list of symbols, ``duration`` (s) and
-    ``mel_spec`` [n_mels, n_frames] float32. Symbols are those of the store, or characters if it has none. ``vocab.txt``
-    has the symbols that are used, a space first, as ``get_tokenizer`` requires, or those of the table ``f5``.
+    ``mel_spec`` [n_mels, n_frames] float32. Symbols are those of the store, or letters with the frontend ``characters``
+    or none. ``vocab.txt`` has the symbols that are used, a space first, as ``get_tokenizer`` requires, or those of the
+    table ``f5``.
 
     Raises:
         ConfigurationError: the mels are not those of F5-TTS; or there are neither mels nor waveforms.
@@ -38,6 +40,7 @@ def export_f5tts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         require_waveforms(dataset, "F5-TTS without mels")
     pa = import_pyarrow("F5-TTS's files")
     released, used = dataset.symbols == get_table("f5").symbols, set[str]()
+    by_letter = read_manifest(dataset.path).configuration.get("text", {}).get("frontend") in ("none", "characters")
     durations: list[float] = []
 
     def values(row: ExportRow) -> dict[str, Any]:
@@ -46,7 +49,9 @@ def export_f5tts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
             found["mel_spec"] = list(np.maximum(utterance.mel.T, np.float32(FLOOR), dtype=np.float32))
         elif utterance.waveform is not None:
             folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
-        symbols = [dataset.symbols[i] for i in utterance.phonemes.tolist()] or list(utterance.text)
+        # The table f5 also has syllables, such as "ma", which the frontend finds in words; F5-TTS has letters there.
+        written = utterance.phoneme_text or utterance.text
+        symbols = [*written] if by_letter else [dataset.symbols[i] for i in utterance.phonemes.tolist()]
         found["text"] = [" " if symbol.isspace() else symbol for symbol in symbols]
         used.update(found["text"])
         durations.append(utterance.seconds)
