@@ -112,13 +112,15 @@ def a_measure(package: Path) -> str:
 def an_export_layout(package: Path) -> str:
     folder = package / "export"
     folder.joinpath("scratch.py").write_text(
-        "from tts_prep.export.layout import Layout\n"
         "def export_scratch(dataset, folder):\n    folder.write('ids', '\\n'.join(dataset.id).encode())\n"
-        "LAYOUT = Layout('scratch', export_scratch, '`ids`', 'everyone', system='Scratch', other_names=('itch',))\n"
     )
-    path = folder / "layouts.py"
-    added(path, "    webdataset,", "    scratch,")
-    added(path, "    webdataset.LAYOUT,", "    scratch.LAYOUT,")
+    path = folder / "layouts.toml"
+    added(
+        path,
+        "[webdataset]",
+        '[scratch]\nwrite = "scratch:export_scratch"\nfiles = "`ids`"\nopened_by = "everyone"\nsystem = "Scratch"\n'
+        'other_names = ["itch"]\n',
+    )
     return (
         "from tts_prep.export import export; from tts_prep import ConfigurationError\n"
         "assert [path.name for path in export('store', 'scratch', 'new')] == ['ids']\n"

@@ -9,7 +9,7 @@ from typing import Final
 
 from tts_prep.acoustics.phones.symbols import BREAK, PAUSE, PHONE, symbol_kinds
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import export_rows
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
@@ -128,19 +128,3 @@ def _with_text(words: list[LabelledTime], texts: Sequence[str]) -> list[Labelled
         return words
     labels = iter(texts)
     return [LabelledTime(word.start, word.end, next(labels)) if word.label else word for word in words]
-
-
-TEXTGRID: Final = Layout(
-    "textgrid",
-    export_textgrids,
-    "`NAME.TextGrid`, tiers `words` and `phones`",
-    "Praat, and what reads the Montreal Forced Aligner's files",
-    needs="durations",
-    carries=("durations",),
-    system="Praat",
-    other_names=("praat", "mfa", "textgrids"),
-)
-
-CTM: Final = Layout(
-    "ctm", export_ctm, "`phones.ctm`, `words.ctm`", "Kaldi's tools", needs="durations", carries=("durations",)
-)

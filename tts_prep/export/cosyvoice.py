@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import Any, Final
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.parquet import import_pyarrow
 from tts_prep.export.rows import ExportRow, export_rows, having, require_array, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
@@ -80,14 +79,6 @@ def export_cosyvoice(dataset: UtteranceDataset, folder: ExportFolder, *, has_ins
     folder.write("data.list", "".join(f"{folder.place / name}\n" for name in names))
 
 
-_NEEDS: Final = f"waveforms, `{TOKENS}`, `{VECTOR}`, pyarrow (`[parquet]`)"
-_FILES: Final = "`parquet_*.tar`, `data.list`"
-COSYVOICE: Final = Layout("cosyvoice", export_cosyvoice, _FILES, "CosyVoice's `Dataset`", _NEEDS, "CosyVoice")
-COSYVOICE3: Final = Layout(
-    "cosyvoice3",
-    partial(export_cosyvoice, has_instruct=True),
-    f"{_FILES}, with the column `instruct`",
-    "CosyVoice 3's `Dataset`",
-    _NEEDS,
-    "CosyVoice 3",
-)
+def export_cosyvoice3(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write the files of `export_cosyvoice` with the column ``instruct``."""
+    export_cosyvoice(dataset, folder, has_instruct=True)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.parquet import import_pyarrow
 from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_bytes
 from tts_prep.format.records.manifest import read_manifest
@@ -70,14 +70,3 @@ def export_f5tts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     if not released:
         hint = "which --frontend characters --symbols f5 gives"
         folder.report(f"vocab.txt: {len(vocabulary):,} symbols, not those of F5-TTS's released models, {hint}")
-
-
-LAYOUT: Final = Layout(
-    "f5-tts",
-    export_f5tts,
-    "`mel.arrow`, or `raw.arrow` and `wavs/` without mels; `duration.json`, `vocab.txt`",
-    "F5-TTS's `load_dataset`, with `audio_type` `mel` or `raw`",
-    needs="mels of the preset `f5-tts`, or waveforms; pyarrow (`[parquet]`)",
-    system="F5-TTS",
-    other_names=("f5", "f5tts", "f5_tts"),
-)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import export_rows, npy_bytes, unique_names
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
@@ -81,16 +81,3 @@ def _validation(dataset: UtteranceDataset) -> npt.NDArray[np.bool_]:
     chosen = np.zeros(len(dataset), np.bool_)
     chosen[dataset.split(size, seed=0)[0].indices] = True
     return chosen
-
-
-LAYOUT: Final = Layout(
-    "fastspeech2",
-    export_fastspeech2,
-    "`mel/`, `pitch/`, `energy/`, `duration/`, `train.txt`, `val.txt`, `speakers.json`, `stats.json`",
-    "ming024/FastSpeech2's `Dataset`",
-    needs="pitch, energy, durations",
-    carries=("pitch", "energy", "durations"),
-    needs_mels=True,
-    system="ming024's FastSpeech2",
-    other_names=("fs2", "ming024"),
-)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import export_rows, int16, require_array, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -82,14 +82,3 @@ def _tensor_bytes(values: npt.NDArray[Any], axes: tuple[int | None, ...]) -> byt
     file = io.BytesIO()
     torch.save(torch.from_numpy(np.array(found[None] if None in axes else found, order="C")), file)
     return file.getvalue()
-
-
-LAYOUT: Final = Layout(
-    "gpt-sovits",
-    export_gpt_sovits,
-    "`2-name2text.txt`, `3-bert/`, `4-cnhubert/`, `5-wav32k/`, `6-name2semantic.tsv`, `7-sv_cn/`",
-    "GPT-SoVITS's `s1_train.py` and `s2_train.py`",
-    needs=f"its phones, `{TOKENS}` or `ssl`; takes `{WORDS}`, `bert`, `speaker_vector`, waveforms of 32 kHz",
-    system="GPT-SoVITS",
-    other_names=("sovits", "gptsovits", "gpt_sovits"),
-)

@@ -8,13 +8,13 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, export_rows, int16, require_waveforms, unique_names, wav_bytes
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
@@ -143,25 +143,6 @@ def _printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable() or character.isspace())
 
 
-ESPNET: Final = Layout(
-    "espnet",
-    export_espnet,
-    "`wav.scp`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_samples`, `wavs/`",
-    "ESPnet's and Kaldi's tools",
-    needs="waveforms",
-)
-
-KALDI: Final = Layout(
-    "kaldi",
-    export_kaldi,
-    "`feats.ark`, `feats.scp`, `wav.scp`, `wavs/`, `text`, `phn_text`, `utt2spk`, `spk2utt`, `utt2num_frames`, "
-    "`utt2dur`, `utt2num_samples`, `utt2COLUMN`",
-    "Kaldi's tools, kaldiio",
-    carries="columns",
-    needs_mels=True,
-)
-
-
 _NAMES = {"speaker": "spk", "gender": "gen"}
 
 
@@ -217,14 +198,3 @@ def _values(dataset: UtteranceDataset, name: str) -> Iterator[str]:
     if isinstance(values, CategoryValues | TextValues):
         return (" ".join(value.split()) for value in values)
     return (str(value) for value in values)
-
-
-SPEECHAIN: Final = Layout(
-    "speechain",
-    export_speechain,
-    "`idx2feat`, `idx2wav`, `idx2feat_len`, `idx2wav_len`, `idx2text`, `idx2phoneme_text`, `idx2spk`, `idx2gen`, "
-    "`idx2COLUMN`; features and recordings stay in the store: a value is `STORE:ROW`",
-    "SpeeChain's configurations, by `build_iterators` of `tts_prep.recipes`",
-    carries="columns",
-    needs_mels=True,
-)

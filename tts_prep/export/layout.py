@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from tts_prep.errors import ConfigurationError, StoreError, StoreInUseError
 from tts_prep.format.files.atomic import check_own_folder, remove_folder, sync
 from tts_prep.format.files.paths import is_store
-from tts_prep.loader import UtteranceDataset
 
 _THREADS = 8
 
@@ -167,7 +165,7 @@ class Layout:
 
     Attributes:
         name: the name, as in ``--to``.
-        write: writes a store's utterances to a folder.
+        write: the module of this package and its function, which writes a store's utterances to a folder.
         files: what is written, in Markdown.
         opened_by: what opens it, in Markdown.
         needs: what it needs besides mels and phonemes, in Markdown.
@@ -180,15 +178,15 @@ class Layout:
     """
 
     name: str
-    write: Callable[[UtteranceDataset, ExportFolder], None]
+    write: str
     files: str
     opened_by: str
     needs: str = ""
     system: str = ""
-    carries: Literal["all", "columns"] | tuple[str, ...] = ()
+    carries: str | Sequence[str] = ()
     needs_mels: bool = False
     takes_licence: bool = False
-    other_names: tuple[str, ...] = ()
+    other_names: Sequence[str] = ()
 
     @property
     def help(self) -> str:

@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.resources
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.export import (
-    alignments,
-    cosyvoice,
-    f5tts,
-    fastspeech2,
-    gpt_sovits,
-    kaldi,
-    lhotse,
-    manifests,
-    parquet,
-    tokens,
-    webdataset,
-)
 from tts_prep.export.layout import Layout, exporting
 from tts_prep.export.rows import added_arrays, corpus_columns
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
 
-_LAYOUTS: Final = (
-    cosyvoice.COSYVOICE,
-    cosyvoice.COSYVOICE3,
-    alignments.CTM,
-    kaldi.ESPNET,
-    f5tts.LAYOUT,
-    fastspeech2.LAYOUT,
-    tokens.FISH_SPEECH,
-    gpt_sovits.LAYOUT,
-    manifests.JSONL,
-    kaldi.KALDI,
-    lhotse.LAYOUT,
-    lhotse.SHAR,
-    manifests.NEMO,
-    tokens.NEUTTS,
-    parquet.LAYOUT,
-    manifests.PIPER_LAYOUT,
-    kaldi.SPEECHAIN,
-    alignments.TEXTGRID,
-    webdataset.LAYOUT,
-)
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
-LAYOUTS: Final[Mapping[str, Layout]] = {layout.name: layout for layout in _LAYOUTS}
+
+def _layouts() -> Mapping[str, Layout]:
+    """Return the layouts of ``layouts.toml``, in which each has a section with its fields."""
+    sections = tomllib.loads(importlib.resources.files(__package__).joinpath("layouts.toml").read_text("utf-8"))
+    return {name: Layout(name, **of) for name, of in sections.items()}
+
+
+LAYOUTS: Final[Mapping[str, Layout]] = _layouts()
+"""The layouts by name."""
 
 
 def export(
@@ -82,7 +63,7 @@ def export(
     """
     found, licence = _find(layout), Provenance(licence).checked().licence
     if licence and not found.takes_licence:
-        with_place = ", ".join(other.name for other in _LAYOUTS if other.takes_licence)
+        with_place = ", ".join(other.name for other in LAYOUTS.values() if other.takes_licence)
         raise ConfigurationError(f"licence: {found.name} has no place for it; {with_place} has")
     dataset = UtteranceDataset(store)
     if not len(dataset):
@@ -92,7 +73,8 @@ def export(
     place = Path(folder)
     with exporting(place) as target:
         target.licence, target.report = licence, report
-        found.write(dataset, target)
+        module, _, function = found.write.partition(":")
+        getattr(importlib.import_module(f"{__package__}.{module}"), function)(dataset, target)
         if left_out := _left_out(dataset, found, target.carried):
             report(f"left out: {', '.join(left_out)}; {found.name} has no place for them")
     return [place / name for name in target.files]
@@ -109,6 +91,6 @@ def _left_out(dataset: UtteranceDataset, layout: Layout, carried: set[str]) -> l
 def _find(name: str) -> Layout:
     if name in LAYOUTS:
         return LAYOUTS[name]
-    meant = next((layout for layout in _LAYOUTS if name.lower() in layout.other_names), None)
+    meant = next((layout for layout in LAYOUTS.values() if name.lower() in layout.other_names), None)
     hint = f"; the layout for {meant.system} is {meant.name!r}" if meant else ""
     raise ConfigurationError(f"to: expected one of {', '.join(LAYOUTS)}, found {name!r}{hint}")

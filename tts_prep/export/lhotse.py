@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, add_member, added_arrays, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
 
@@ -153,22 +153,3 @@ def _features(utterance: Utterance, dataset: UtteranceDataset) -> dict[str, Any]
         "recording_id": utterance.id,
         "channels": 0,
     }
-
-
-LAYOUT: Final = Layout(
-    "lhotse",
-    export_lhotse,
-    "`cuts.jsonl.gz`, `features/*.npy`, `arrays/`, `wavs/`",
-    "`lhotse.CutSet.from_file`",
-    carries="all",
-)
-
-SHAR: Final = Layout(
-    "lhotse-shar",
-    export_shar,
-    "`cuts.*.jsonl.gz`, `recording.*.tar`, `features.*.tar`, `ARRAY.*.tar`",
-    "`lhotse.CutSet.from_shar`",
-    system="lhotse Shar",
-    carries="all",
-    other_names=("shar",),
-)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import CODES, ExportRow, export_rows, find_codes, having, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
 from tts_prep.recipes.accepted import PIPER, check_ids
@@ -49,18 +49,6 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     folder.write("manifest.json", "".join(lines))
 
 
-NEMO: Final = Layout(
-    "nemo",
-    export_nemo,
-    "`manifest.json`, `wavs/`",
-    "NeMo's datasets",
-    needs="waveforms",
-    carries="columns",
-    system="NeMo",
-    other_names=("json", "manifest"),
-)
-
-
 def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``metadata.csv`` and ``wavs/``.
 
@@ -82,15 +70,6 @@ def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ids = " ".join(map(str, utterance.phonemes.tolist()))
         writer.writerow([f"{row.name}.wav", *speaker, " ".join(utterance.text.split()), ids])
     folder.write("metadata.csv", file.getvalue())
-
-
-PIPER_LAYOUT: Final = Layout(
-    "piper",
-    export_piper,
-    "`metadata.csv`, `wavs/`",
-    "`python3 -m piper.train fit` with the dataset type `phoneme_ids`",
-    needs="waveforms, `--symbols piper --blanks between`",
-)
 
 
 REFERENCE: Final = "ref_audio"
@@ -161,15 +140,3 @@ def _candidates(rows: list[ExportRow]) -> Mapping[str, list[ExportRow]]:
 
 def _reference(row: ExportRow, candidates: list[ExportRow]) -> ExportRow:
     return next((other for other in candidates if other is not row), row)
-
-
-JSONL: Final = Layout(
-    "jsonl",
-    export_jsonl,
-    "`train.jsonl`, `audio/`",
-    "Qwen3-TTS's, MOSS-TTS's and VoxCPM's fine-tuning",
-    needs="waveforms; with codes, an array of integers with a length of its own",
-    carries="columns",
-    system="Qwen3-TTS, MOSS-TTS and VoxCPM",
-    other_names=("qwen", "qwen3-tts", "moss-tts", "voxcpm"),
-)

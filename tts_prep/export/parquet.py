@@ -7,13 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import MissingPackageError
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, added_arrays, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.format.decoding import Record
 from tts_prep.format.layout import MANIFEST
@@ -306,16 +306,3 @@ def _row_values(row: ExportRow, sample_rate: int, languages: set[str]) -> dict[s
     if utterance.waveform is not None:
         values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}
     return values
-
-
-LAYOUT: Final = Layout(
-    "parquet",
-    export_parquet,
-    "`data/train-*.parquet`, `README.md`",
-    '`datasets.load_dataset("parquet", …)`, with `audio` as `Audio`',
-    needs="pyarrow (`[parquet]`)",
-    carries="all",
-    system="Hugging Face's datasets",
-    takes_licence=True,
-    other_names=("hf", "huggingface", "hugging-face", "datasets", "arrow"),
-)

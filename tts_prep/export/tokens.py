@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.parquet import import_pyarrow, with_features, write_files
 from tts_prep.export.rows import export_rows, find_codes, having, npy_bytes, unique_names
 from tts_prep.loader import UtteranceDataset
@@ -46,24 +44,3 @@ def export_neutts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         for row in export_rows(having(dataset, folder, codes))
     )
     write_files(folder, with_features(pa, dataset, fields), rows)
-
-
-FISH_SPEECH: Final = Layout(
-    "fish-speech",
-    export_fish_speech,
-    "`SPEAKER/NAME.npy`, `SPEAKER/NAME.lab`",
-    "fish-speech's `build_dataset.py`",
-    needs="an array of integers with a length of its own",
-    system="fish-speech",
-    other_names=("fish", "fish-audio", "openaudio", "npy"),
-)
-
-NEUTTS: Final = Layout(
-    "neutts",
-    export_neutts,
-    "`data/train-*.parquet` with `text`, `codes`",
-    "NeuTTS's `finetune.py`, as the path of `load_dataset`",
-    needs="an array of integers with a length of its own and one codebook, pyarrow (`[parquet]`)",
-    system="NeuTTS",
-    other_names=("neutts-air", "neucodec"),
-)

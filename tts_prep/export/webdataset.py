@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import tarfile
-from typing import Final
 
-from tts_prep.export.layout import ExportFolder, Layout
+from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, add_member, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import UtteranceDataset
 
@@ -55,14 +54,3 @@ def _files(row: ExportRow, sample_rate: int) -> dict[str, bytes]:
     if utterance.waveform is not None:
         files[".wav"] = wav_bytes(utterance.waveform, sample_rate)
     return files
-
-
-LAYOUT: Final = Layout(
-    "webdataset",
-    export_webdataset,
-    "`*.tar` with `.json`, `.mel.npy`, `.phonemes.npy`, `.ARRAY.npy`, `.wav`",
-    "`webdataset.WebDataset`",
-    carries="all",
-    system="WebDataset",
-    other_names=("wds", "tar", "tars"),
-)
