@@ -58,8 +58,13 @@ LEFT_OUT = {
 CAUSES = {
     **dict.fromkeys(
         ("whisper-80", "whisper-128"),
-        "`written`: the mean of two channels lies halfway between two numbers of 16 bits",
+        "`written`: a mean of two channels halfway between two numbers of 16 bits",
     ),
+    **dict.fromkeys(
+        ("gpt-sovits-v3", "gpt-sovits-v4"),
+        "`written`: a fraction that is cut off, next to a whole number of 16 bits",
+    ),
+    "fish-speech": "`peak_mode`: the source rounds what it has scaled to float32",
     "speechain-tts": "`written`: another last bit of 16, where the filter of torchaudio has another one of float32",
 }
 """Why a preset differs by more than 2e-6: the setting, and what of it."""
@@ -226,7 +231,10 @@ def readers(root: Path) -> dict[str, Reader]:
         return found
 
     def read_wide(path: str) -> tuple[int, Array]:
+        """Return float64 instead of float32; integers of 32 bits are rounded to float32, as the source does."""
         rate, x = scipy.io.wavfile.read(path)
+        if x.dtype == np.int32:
+            x = np.minimum(x.astype(np.float32), np.float32(2**31 - 128)).astype(np.int32)
         return rate, x.astype(np.float64) if x.dtype == np.float32 else x
 
     loaders = ("load_audio", "load_wav_to_torch")

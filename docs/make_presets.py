@@ -36,6 +36,7 @@ otherwise. Other resamplers give other values, particularly near half of the low
 
 COMPARED = Path(__file__).parent / "presets-compared.json"
 RESAMPLED = Path(__file__).parent / "presets-resampled.json"
+RECORDINGS = Path(__file__).parent / "presets-recordings.json"
 
 # Processing before the mel in the original systems: separate lines for training and inference if they differ.
 _HIFIGAN = (
@@ -242,6 +243,8 @@ def presets_page() -> str:
         + "\n\n"
         + CONFIGURATION_FILES
         + "\n"
+        + from_recordings()
+        + "\n"
         + compared()
         + "\n"
         + resampled()
@@ -263,6 +266,32 @@ the commits in the script: 120 are equal to a preset, 97 have other settings of 
 name of their system (most of them for NeMo's normalized features, of speech recognition), and 117 are not recognized
 (networks without mels, texts, other tools). None is read as another system's.
 """
+
+
+def from_recordings() -> str:
+    """Return the table of differences from the file on."""
+    comparison = json.loads(RECORDINGS.read_text(encoding="utf-8"))
+    rows = [
+        "## Comparison from the file on",
+        "",
+        f"`conformance/recordings.py` makes {comparison['recordings']} recordings of 8 to 48 kHz: of one and two",
+        "channels, clipped, above full scale, short, with silence, in 16, 24 and 32 bits and float32. The original",
+        "code reads each file, with its scripts of preparation, and the command makes a store with the preset alone.",
+        "The table shows how many recordings both read, the maximum of the absolute difference with its cause above",
+        "2e-6, what the original does besides, which chance or another setting decides, and why it does not read",
+        "others. Digital",
+        "silence is a failed row of the command.",
+        "",
+        "| preset | original | recordings | maximum | besides | not read there |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in comparison["rows"]:
+        cause = f" ({row['cause']})" if row["largest"] > 2e-6 else ""
+        refused = ", ".join(f"{reason}: {count}" for reason, count in row["not_read"].items())
+        cells = (f"`{row['preset']}`", row["source"], str(row["compared"]), f"{row['largest']:.1e}{cause}")
+        rows.append(f"| {' | '.join((*cells, row['besides'], refused))} |")
+    missing = sorted(set(DESCRIPTIONS) - {row["preset"] for row in comparison["rows"]})
+    return "\n".join([*rows, "", f"Of the mel alone: {', '.join(f'`{name}`' for name in missing)}.", ""])
 
 
 def compared() -> str:
