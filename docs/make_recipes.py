@@ -32,9 +32,9 @@ the arrays. Sizes that the system's configuration gives to the recipe, such as
 `num_mels`, replace those of the preset. What is cut from recordings, and their loudness, are not
 compared. SpeeChain's configurations name features of any kind, so its recipe compares no settings of mels.
 
-The table has the mean absolute difference between the mels of a clip of noise and tones, two channels at 40,000 Hz,
-or between its waveforms for recipes that read no mels. The last column has, of the presets that a recipe refuses
-although the arrays have the same shape, the most similar one.
+The table has the mean absolute difference between the mels of a clip of noise and tones, two channels at 40,000 Hz
+with a moment above full scale, or between its waveforms for recipes that read no mels. The last column has, of the
+presets that a recipe refuses although the arrays have the same shape, the most similar one.
 
 """
 
@@ -106,6 +106,8 @@ def _clip() -> Path:
     time = np.arange(length) / _RATE
     tones = sum(np.sin(2 * np.pi * f * time) for f in (110, 440, 3000, 9000))
     channels = [0.1 * tones + 0.02 * rng.standard_normal(length), 0.2 * rng.standard_normal(length) * np.exp(-3 * time)]
+    # A moment above full scale, which some systems clip.
+    channels[0][8000:8200] *= 10
     path = Path(tempfile.mkdtemp()) / "clip.wav"
     soundfile.write(path, np.stack(channels, 1), _RATE, "FLOAT")
     return path
