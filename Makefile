@@ -27,7 +27,7 @@ test: $(INSTALLED)
 soak: $(INSTALLED)
 	KILLS=$(or $(KILLS),200) COMMAND_KILLS=$(or $(COMMAND_KILLS),500) MUTATIONS=$(or $(MUTATIONS),20000) MINUTES=$(or $(MINUTES),60) HOURS=$(or $(HOURS),10) $(BIN)/python -m pytest -m soak -s
 	CORRUPTIONS=$(or $(CORRUPTIONS),2000) FAULT_STEP=1 $(BIN)/python -m pytest \
-		tests/format/test_hostile.py tests/format/test_corruption.py tests/preprocess/make/test_full_disk.py
+		tests/format/test_hostile.py tests/verification/test_corruption.py tests/preprocess/make/test_full_disk.py
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/containers/test_fuzzed_recordings.py
 	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/corpora/test_fuzzed_lists.py
 	RESPONSES=$(or $(RESPONSES),2000) DOWNLOAD_KILLS=$(or $(DOWNLOAD_KILLS),100) $(BIN)/python -m pytest -s tests/remote/test_faults.py

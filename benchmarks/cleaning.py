@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from corpus import require
 
-from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, trimming_cut
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.reading import read_waveform
+from tts_prep.signals.cleaner import adjust_level, filtered, trimming_cut
 
 RATE = 22_050
 

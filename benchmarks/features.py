@@ -28,8 +28,8 @@ import soundfile
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_waveform
-from tts_prep.preprocess.features.pitch import PitchConfig, pitch_of
-from tts_prep.preprocess.features.spectrograms import SpectrogramConfig, SpectrogramFeature
+from tts_prep.signals.pitch import PitchConfig, pitch_of
+from tts_prep.signals.spectrograms import SpectrogramConfig, SpectrogramFeature
 
 RATE, HOP, N_FFT = 22_050, 256, 1024
 PERIOD = 1000 * HOP / RATE

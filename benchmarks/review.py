@@ -51,11 +51,11 @@ def simulate(folder: Path, n: int) -> None:
     """Write a store whose index has texts and measures."""
     from stores import make_rows, write_store
 
+    from tts_prep.additions.add_columns import add_index_array
     from tts_prep.checks.catalogue import MEASURES
     from tts_prep.checks.findings import Measures
     from tts_prep.checks.index_columns import measures_spec, measures_table
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.add.add_columns import add_index_array
 
     shutil.rmtree(folder, ignore_errors=True)
     rng = np.random.default_rng(0)

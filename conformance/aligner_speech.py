@@ -43,9 +43,9 @@ from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.checks.transcripts import score_deviations
 from tts_prep.errors import AlignmentError, AudioError
+from tts_prep.imports.alignment_files import read_textgrid
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import read_waveform
-from tts_prep.preprocess.features.alignments.formats import read_textgrid
 
 SILENCES: Final = {"", "_", "h#", "H#", "pau", "epi", "sil", "sp", "spn", "<p:>"}
 CLOSURES: Final = {"bcl": "b", "dcl": "d jh", "gcl": "g", "pcl": "p", "tcl": "t ch", "kcl": "k"}

@@ -34,8 +34,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from textgrids import long_form
 
 from tts_prep.errors import AlignmentError
-from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
-from tts_prep.preprocess.features.alignments.formats import read_textgrid
+from tts_prep.imports.alignment import Alignment, AlignmentConfig
+from tts_prep.imports.alignment_files import read_textgrid
 
 SETTINGS: Final = ((22_050, 256), (24_000, 300))
 MING024: Final = AlignmentConfig("ming024", surplus="cut", phonemes="alignment", silences="cut")

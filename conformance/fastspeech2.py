@@ -36,8 +36,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from textgrids import long_form
 
+from tts_prep.imports.alignment_files import read_textgrid
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.alignments.formats import read_textgrid
 from tts_prep.recipes import FastSpeech2Dataset
 
 RATE: Final = 22_050

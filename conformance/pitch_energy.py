@@ -27,7 +27,7 @@ from scipy.interpolate import interp1d
 from tts_prep.loader import average_by_duration
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.features.pitch import PitchConfig, pitch_of
+from tts_prep.signals.pitch import PitchConfig, pitch_of
 
 MEL = PRESETS["parakeet-fastspeech2"]
 # The defaults of the systems' recipes; ESPnet's are also run in Hz, with unvoiced frames.

@@ -19,9 +19,9 @@ import numpy as np
 from definitions import definitions
 
 from tts_prep.errors import AudioError
-from tts_prep.preprocess.audio.cleaning.cleaner import trimming_cut
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.reading import read_waveform
+from tts_prep.signals.cleaner import trimming_cut
 
 RATE = 22_050
 

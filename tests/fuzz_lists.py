@@ -37,10 +37,10 @@ from memory import peak_memory
 from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
+from tts_prep.imports.alignment_files import read_durations
+from tts_prep.imports.arrays import ImportedArray
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.features.alignments.formats import read_durations
-from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.plan.shard_plans import plan_shards
 from tts_prep.preprocess.recording_locations import open_recording
 from tts_prep.preprocess.source_utterance import SourceUtterance

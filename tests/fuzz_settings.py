@@ -21,14 +21,14 @@ from fuzz_lists import ROWS, Use, fuzz, plan, reader_of, table, with_values
 from fuzzing import mutated
 from textgrids import long_form, short_form
 
+from tts_prep.additions.column_table import read_column_table
 from tts_prep.corpora.manifests.reader import read_manifest
 from tts_prep.errors import TtsPrepError
-from tts_prep.preprocess.add.column_table import read_column_table
+from tts_prep.imports.alignment import ROUNDINGS, AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.features.alignments.alignment import ROUNDINGS, AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.plan.shard_settings import extractor_of
 from tts_prep.preprocess.text.symbols import choose_symbols
 from tts_prep.preprocess.text.vocab import Vocab

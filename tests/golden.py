@@ -194,8 +194,8 @@ def _mels(folder: Path) -> Values:
 
 
 def _cleaned() -> Values:
-    from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, trimming_cut
-    from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+    from tts_prep.preprocess.audio.cleaning import CleaningConfig
+    from tts_prep.signals.cleaner import adjust_level, filtered, trimming_cut
 
     sound = np.pad(_voice(1.5, 120, RATE), 9000).astype(np.float32)
     cut = trimming_cut(sound, RATE, CleaningConfig(trim_db=30.0))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.assembly import located
@@ -269,3 +270,12 @@ def write_named_stores(folder: Path) -> Path:
             row.id, row.speaker = f"utterance-{number}", speakers.split()[number % 2]
         write_store(folder / name, rows, n_shards=1, waveform=name != "scored")
     return folder
+
+
+def of_room(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a room, for a test of the core: where the room is not installed, the test is skipped."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(pytest.importorskip(f"tts_prep.{module}"), name)(*arguments, **options)
+
+    return call

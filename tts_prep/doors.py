@@ -22,12 +22,15 @@ from tts_prep.errors import ConfigurationError, MissingPackageError, described, 
 
 DOORS: Final[Mapping[str, str]] = {
     "commands": "a command of click",
+    "added": "what a command that makes a store adds to the complete one",
     "additions": "options of the command add, and what they ask for: an Addition",
     "corpora": "a corpus: its record, or a reader",
     "configurations": "a function that reads the settings of mels from another system's configuration file",
     "languages": "a function that expands numbers and signs of a language's texts; its attribute software has versions",
     "frontends": "a class or function that makes phonemes of texts",
+    "cleaning": "a step of cleaning: filter, trim, level; or the software of trimming",
     "features": "a feature of utterances: its record, or a function",
+    "imports": "what reads files of values: 'array' a text NAME=PATH, 'alignments' their path and settings",
     "trained": "how a feature is made by a model of the store itself: a TrainedKind",
     "models": "what is done with functions of batches: explained, function, add, add_array",
     "arrays": "a function that makes an array of an updated store again, and, as text, the option that adds it again",
@@ -39,6 +42,7 @@ DOORS: Final[Mapping[str, str]] = {
     "schemes": "a class of stores behind URLs",
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
     "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks",
+    "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",
 }
 """What the rows of each door name."""

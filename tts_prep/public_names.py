@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -14,9 +15,12 @@ def public_names(package: str) -> tuple[list[str], Callable[[str], Any], Callabl
 
     Its public names are those that it imports under ``if TYPE_CHECKING:``, as ``from MODULE import NAME as NAME``,
     which type checkers take for public too. At run time, a module is imported when the first of its names is used.
+    Names of a room that is not installed are left out.
     """
     module = sys.modules[package]
-    modules = _imports(_source(package))
+    modules = {
+        name: place for name, place in _imports(_source(package)).items() if find_spec(".".join(place.split(".")[:2]))
+    }
 
     def find(name: str) -> Any:
         if name not in modules:

@@ -17,6 +17,7 @@ from killing import contents
 from praatio import textgrid
 
 from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.additions import add_arrays
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary, phone_name
 from tts_prep.aligner.training import TRAINED, AlignerConfig
 from tts_prep.demo.corpus import FAULTS
@@ -24,7 +25,6 @@ from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.layout import ALIGNMENT_SCORE
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import PRESETS, add_durations
-from tts_prep.preprocess.add import add_arrays
 
 SYMBOLS = ("<pad>", " ", ",", "ˈ", "a", "b", "s", "AH0", "AH1")
 VOCABULARY = Vocabulary(SYMBOLS, 0)

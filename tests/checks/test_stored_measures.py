@@ -11,13 +11,13 @@ from commands import run
 from killing import contents
 from stores import SAMPLE_RATE, make_rows, write_store
 
+from tts_prep.additions.add_columns import add_index_array
 from tts_prep.checks import MEASURES, measure
 from tts_prep.checks.index_columns import ARRAY, NAMES, measures_spec, measures_table
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.report.summary import summarise, write_table
 
 AUDIO = {"audio": {"power": 1, "compression": {"log": "ln", "scale": 1.0}}}

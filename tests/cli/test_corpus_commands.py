@@ -13,13 +13,13 @@ from commands import light, run
 from corpora import KALDI, SPEAKER_INFO, TEXTS, record, write_kaldi, write_libritts, write_text, write_vctk
 from killing import contents
 from plugins import install
+from stores import of_room
 
 from tts_prep.cli.main import cli
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.remarks import Remarks
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Vocab, get_frontend
 from tts_prep.preprocess.configuration.records import OodConfig, TextConfig
@@ -27,6 +27,8 @@ from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make import ood_texts as ood_module
 from tts_prep.preprocess.run import prepare
+
+verify_store = of_room("verification.files", "verify_store")
 
 JOBS = ("--jobs", 1)
 

@@ -11,9 +11,9 @@ from tts_prep.corpora.asian import read_aishell3, read_baker, read_jsut, read_ks
 from tts_prep.corpora.librivox import read_css10
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.imports.alignment import read_alignment
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.corpora.registry import CORPORA
-from tts_prep.preprocess.features.alignments.alignment import read_alignment
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 JOBS = ("--jobs", 1)

@@ -14,8 +14,8 @@ from tts_prep.checks.measuring import sound_measures
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.demo.corpus import make_demo_corpus, read_sentences
 from tts_prep.errors import CorpusError
-from tts_prep.preprocess.features.alignments.alignment import Alignment, AlignmentConfig
-from tts_prep.preprocess.features.alignments.formats import read_textgrid
+from tts_prep.imports.alignment import Alignment, AlignmentConfig
+from tts_prep.imports.alignment_files import read_textgrid
 
 
 @pytest.fixture(scope="module")

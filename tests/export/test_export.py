@@ -18,6 +18,7 @@ import soundfile
 from commands import run
 from stores import HOP_LENGTH, SAMPLE_RATE, Row, make_rows, write_store
 
+from tts_prep.additions.add_columns import add_index_array
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import LAYOUTS
 from tts_prep.export import export as export_store
@@ -25,7 +26,6 @@ from tts_prep.export.rows import export_rows, unique_names, wav_bytes
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_array, add_columns
-from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 
 N_FRAMES = [7, 3, 9]

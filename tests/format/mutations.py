@@ -41,8 +41,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import read_failures
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.store_plan import write_plan
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset, collate
+from tts_prep.verification.files import verify_store
 
 N_FRAMES = [7, 3, 9, 4, 5]
 KEYS = ("key 0", "key 1")

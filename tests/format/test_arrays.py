@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from stores import Row, make_rows, write_store
+from stores import Row, make_rows, of_room, write_store
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError
 from tts_prep.format.assembly import reindex_store
@@ -18,8 +18,9 @@ from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.store_plan import write_plan
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+
+verify_store = of_room("verification.files", "verify_store")
 
 N_FRAMES = [7, 3, 9, 4, 5]
 KEYS = ["key 0", "key 1"]

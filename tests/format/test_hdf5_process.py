@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 import pytest
 from commands import run
-from stores import make_rows, write_store
+from stores import make_rows, of_room, write_store
 
 from tts_prep.errors import CannotReadError, CorruptStoreError
 from tts_prep.format.assembly import reindex_store
@@ -26,8 +26,9 @@ from tts_prep.format.files import child_process
 from tts_prep.format.hdf5 import process
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+
+verify_store = of_room("verification.files", "verify_store")
 
 pytestmark = pytest.mark.own_hdf5_process
 
@@ -182,7 +183,7 @@ def refuse_to_start(_: object) -> None:
 FEW = """
 import os, resource, sys
 from tts_prep.cli.main import main
-import tts_prep.format.verification
+__import__("tts_prep.verification.files")
 
 for limit in range(5, 16):
     if not (child := os.fork()):

@@ -16,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from stores import edit_manifest, make_rows, seal_again, sealed, write_store
+from stores import edit_manifest, make_rows, of_room, seal_again, sealed, write_store
 
 import tts_prep
 from tts_prep.cli.main import main
@@ -25,8 +25,9 @@ from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import FindLocations, check_shard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.process import hdf5_process
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
+
+verify_store = of_room("verification.files", "verify_store")
 
 pytestmark = pytest.mark.own_hdf5_process
 

@@ -10,15 +10,16 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from stores import edit_manifest, make_rows, sealed, write_store
+from stores import edit_manifest, make_rows, of_room, sealed, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import check_shard
 from tts_prep.format.hdf5.datasets import Locations
 from tts_prep.format.records.manifest import read_manifest, write_manifest
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
+
+verify_store = of_room("verification.files", "verify_store")
 
 READ = r"this tts-prep reads 1\.3 and later 1\.x: .*, or make the store again$"
 

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stores import of_room
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import ArrayNormalizer, ChainDataset, SegmentCollator, UtteranceDataset, collate
-from tts_prep.preprocess.add.add_array import add_array
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
+
+add_array = of_room("additions.add_arrays", "add_array")
 
 N_FRAMES = (5,)
 

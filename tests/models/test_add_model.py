@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.models.add_model import ModelRun, add_model
 from tts_prep.models.function import Description, ModelFunction
 from tts_prep.models.inputs import batches_of
 from tts_prep.models.outputs import Outputs
 from tts_prep.preprocess import ArraySpec, Backend, add_array, add_columns, remove_columns
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.resampling import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 from tts_prep.progress import Progress
+from tts_prep.verification.files import verify_store
 
 sys.path.insert(0, str(Path(__file__).parent))
 import model_functions as functions

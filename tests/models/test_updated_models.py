@@ -15,7 +15,6 @@ from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.models.add_model import ModelRun, add_model
 from tts_prep.models.function import ModelFunction
@@ -25,6 +24,7 @@ from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.progress import Progress
+from tts_prep.verification.files import verify_store
 
 sys.path.insert(0, str(Path(__file__).parent))
 import model_functions as functions

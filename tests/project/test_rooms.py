@@ -29,7 +29,7 @@ CORE = ("format", "preprocess", "loader", "cli")
 ORDER = (
     *("option", "source_utterance", "recording_locations", "table_values", "table_files"),
     *("audio", "text", "corpora", "features", "configuration", "workers"),
-    *("plan", "make", "update", "run", "repair", "add"),
+    *("plan", "make", "update", "run"),
 )
 """What `tts_prep.preprocess` consists of: each part imports only those before it."""
 
@@ -39,6 +39,11 @@ def modules() -> dict[str, ast.Module]:
     """Return the syntax tree of each module by its path in the package."""
     paths = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def is_list_of_names(path: str) -> bool:
+    """Return whether a module lists public names, those of the rooms too."""
+    return path in ("preprocess/__init__.py", "loader/__init__.py")
 
 
 def imports_of(tree: ast.Module) -> set[str]:
@@ -66,7 +71,7 @@ def test_the_folders_are_the_core_and_the_rooms() -> None:
 
 
 def test_the_core_imports_no_room() -> None:
-    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS}
+    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS and not is_list_of_names(path)}
     assert [
         (path, name) for path, tree in core.items() for name in imports_of(tree) if name.split(".")[0] in ROOMS
     ] == []

@@ -166,8 +166,7 @@ def a_feature(package: Path) -> str:
         "        return FeatureValues({'scratch': np.zeros(utterance.n_frames, np.float32)})\n"
         "KIND = FeatureKind('scratch', 'zeros', lambda recipe, settings: ScratchFeature())\n"
     )
-    line = '            Row("scratch", f"{_FEATURES}.scratch:KIND"),'
-    added(package / "core.py", '            Row("energy", f"{_FEATURES}', line)
+    changed(package / "core.py", '"features": (Row(', '"features": (Row("scratch", f"{_FEATURES}.scratch:KIND"), Row(')
     return (
         "from tts_prep.preprocess import PRESETS, make_feature\n"
         "feature = make_feature('scratch', {}, PRESETS['parakeet'])\n"
@@ -178,15 +177,17 @@ def a_feature(package: Path) -> str:
 
 
 def a_step_of_cleaning(package: Path) -> str:
-    folder = package / "preprocess" / "audio" / "cleaning"
-    changed(folder / "config.py", '"loudness", "limiter")', '"loudness", "limiter", "polarity")')
+    config = package / "preprocess" / "audio" / "cleaning.py"
+    changed(config, '"loudness", "limiter")', '"loudness", "limiter", "polarity")')
     changed(
-        folder / "config.py",
+        config,
         "    limiter: float | None = None\n",
         "    limiter: float | None = None\n    polarity: float | None = None\n",
     )
     added(
-        folder / "cleaner.py", "    if config.limiter is not None:", "    waveform = waveform * (config.polarity or 1)"
+        package / "signals" / "cleaner.py",
+        "    if config.limiter is not None:",
+        "    waveform = waveform * (config.polarity or 1)",
     )
     options = package / "preprocess" / "configuration" / "options.py"
     added(options, '    Option("highpass"', '    Option("polarity", "Multiply by this.", float, group=CLEANING),')
@@ -196,7 +197,7 @@ def a_step_of_cleaning(package: Path) -> str:
         "context = cli.commands['ljspeech'].make_context('ljspeech', ['corpus', 'store', '--polarity', '-1'])\n"
         "config = chosen_settings('ljspeech', Path('corpus'), context.params).config\n"
         "assert config.as_dict()['cleaning'] == {'polarity': -1.0}\n"
-        "import numpy as np; from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level\n"
+        "import numpy as np; from tts_prep.signals.cleaner import adjust_level\n"
         "assert adjust_level(np.ones(9, np.float32), 22050, config.cleaning).waveform[0] == -1\n"
     )
 
@@ -239,18 +240,18 @@ def a_backend(package: Path) -> str:
 def in_the_loader(package: Path, module: str, name: str) -> None:
     """Name a class or function of a new module in ``loader/__init__.py``."""
     path = package / "loader" / "__init__.py"
-    added(path, "    from tts_prep.loader.alignment", f"    from tts_prep.loader.{module} import {name} as {name}")
+    added(path, "    from tts_prep.batches.alignment", f"    from tts_prep.{module} import {name} as {name}")
 
 
 def a_dataset(package: Path) -> str:
-    package.joinpath("loader", "dataset", "scratch.py").write_text(
+    package.joinpath("batches", "scratch_dataset.py").write_text(
         "from tts_prep.loader.dataset.composition import DatasetMixin\n"
         "class ReversedDataset(DatasetMixin):\n"
         "    def __init__(self, dataset):\n        self.dataset = dataset\n"
         "    def __len__(self):\n        return len(self.dataset)\n"
         "    def get_example(self, i):\n        return self.dataset[len(self) - 1 - i]\n"
     )
-    in_the_loader(package, "dataset.scratch", "ReversedDataset")
+    in_the_loader(package, "batches.scratch_dataset", "ReversedDataset")
     return (
         "from tts_prep.loader import DataLoader, ReversedDataset, UtteranceDataset\n"
         "dataset = UtteranceDataset('store'); backwards = ReversedDataset(dataset)\n"
@@ -260,7 +261,7 @@ def a_dataset(package: Path) -> str:
 
 
 def a_sampler(package: Path) -> str:
-    package.joinpath("loader", "samplers", "scratch.py").write_text(
+    package.joinpath("batches", "scratch_sampler.py").write_text(
         "from tts_prep.loader.samplers.base import Sampler\n"
         "class EvenSampler(Sampler[int]):\n"
         "    def __init__(self, data_source):\n        super().__init__(); self._n = len(data_source)\n"
@@ -269,7 +270,7 @@ def a_sampler(package: Path) -> str:
         "    def order(self, epoch):\n        return iter(range(0, self._n, 2))\n"
         "    def _order_size(self, epoch):\n        return -(-self._n // 2)\n"
     )
-    in_the_loader(package, "samplers.scratch", "EvenSampler")
+    in_the_loader(package, "batches.scratch_sampler", "EvenSampler")
     return (
         "from tts_prep.loader import DataLoader, EvenSampler, UtteranceDataset\n"
         "dataset = UtteranceDataset('store'); loader = DataLoader(dataset, sampler=EvenSampler(dataset))\n"
@@ -284,7 +285,7 @@ def a_collate_function(package: Path) -> str:
         "def collate_phonemes(utterances):\n"
         "    return pad_sequences([utterance.phonemes for utterance in utterances], 0, 'int64')\n"
     )
-    in_the_loader(package, "batching.scratch", "collate_phonemes")
+    in_the_loader(package, "loader.batching.scratch", "collate_phonemes")
     return (
         "from tts_prep.loader import DataLoader, UtteranceDataset, collate_phonemes\n"
         "dataset = UtteranceDataset('store')\n"

@@ -16,10 +16,10 @@ from textgrids import long_form
 from tts_prep.corpora.folder import read_text
 from tts_prep.errors import AlignmentError, ConfigurationError, TtsPrepError
 from tts_prep.format.records.failures import Failure
+from tts_prep.imports.alignment import AlignmentFolder
+from tts_prep.imports.arrays import ArrayFileError, read_npy
 from tts_prep.preprocess.configuration.settings import read_config_file
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-from tts_prep.preprocess.features.imported import ArrayFileError, read_npy
 from tts_prep.preprocess.text.symbols import choose_symbols
 from tts_prep.recipes.speechain.configuration import read_yaml
 from tts_prep.vocoders.systems import read_vocoder_config

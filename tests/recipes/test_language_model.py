@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tts_prep.additions.add_arrays import add_features
+from tts_prep.additions.add_columns import add_columns
 from tts_prep.errors import ConfigurationError
+from tts_prep.imports.arrays import make_imported
 from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
-from tts_prep.preprocess.add.add_arrays import add_features
-from tts_prep.preprocess.add.add_columns import add_columns
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
-from tts_prep.preprocess.features.registry import make_imported
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.recipes import PromptedTokens, SimilarPrompts, TokenCollate, speaker_vectors

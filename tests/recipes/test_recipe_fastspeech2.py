@@ -15,13 +15,12 @@ from textgrids import short_form
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export as export_store
+from tts_prep.imports.alignment import AlignmentConfig, AlignmentFolder, CorpusAlignments
 from tts_prep.loader import ChainDataset, TransformDataset, Utterance, UtteranceDataset, beta_binomial_prior
 from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-from tts_prep.preprocess.features.alignments.alignment import AlignmentConfig, AlignmentFolder
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.run import prepare
 from tts_prep.recipes.fastpitch import TTSCollate

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stores import make_rows, write_store
 
+from tts_prep.additions.add_columns import add_index_array
 from tts_prep.cli.main import main
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.export import export
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.recipes import build_iterators, read_config
 from tts_prep.recipes.kaldi_files import read_table, read_tables
 from tts_prep.recipes.speechain import FixedBatches, SpeechTextDataset, cut_blocks, select_positions

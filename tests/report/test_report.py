@@ -87,7 +87,7 @@ def page(spoken: Path) -> Path:
 @pytest.fixture(scope="module")
 def pitched(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store in which the second half of each utterance is voiced, at 110 Hz where its id ends in 1, …"""
-    from tts_prep.preprocess.add.add_array import add_array
+    from tts_prep.additions.add_arrays import add_array
 
     path = tmp_path_factory.mktemp("pitched") / "store"
     shutil.copytree(spoken, path)

@@ -149,11 +149,11 @@ def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
 
 
 def _add_measures(store: Path, _: Mapping[str, Any]) -> None:
+    from tts_prep.additions.add_columns import add_index_array
     from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
     from tts_prep.checks.measuring import measure
     from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess.add.add_columns import add_index_array
 
     with make_progress(sys.stderr) as progress:
 

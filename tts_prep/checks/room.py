@@ -12,5 +12,5 @@ ROOM: Final = Room(
         "additions": (Row("measures", "tts_prep.checks.command:MEASURES"),),
         "commands": (Row("check", "tts_prep.checks.command:check", group=INSPECT),),
     },
-    needs=("acoustics",),
+    needs=("acoustics", "additions", "signals"),
 )

@@ -26,7 +26,7 @@ from tts_prep.acoustics.levels import (
 )
 from tts_prep.checks.distortions import Peaks, clipped_samples, hum, saturation
 from tts_prep.compiler import Compiled
-from tts_prep.preprocess.audio.cleaning.loudness import loudness
+from tts_prep.signals.cleaner import loudness
 
 _TRANSFORM = 1024
 """The length of the transform of `bandwidth` in samples."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,7 @@ from tts_prep.preprocess.option import Option
 if TYPE_CHECKING:
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-    from tts_prep.preprocess.features.feature import Feature
+    from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 _GROUP: Final = "Features"
@@ -78,14 +76,12 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     Raises:
         ConfigurationError: an option is invalid.
     """
-    from tts_prep.preprocess.features import spectrograms
-    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-    from tts_prep.preprocess.features.alignments.alignment import AlignmentFolder
-    from tts_prep.preprocess.features.registry import get_feature, make_feature, make_imported, parse_feature
+    from tts_prep.preprocess.features.registry import get_feature, make_feature, parse_feature
 
     requested = [*map(parse_feature, options["features"])]
-    # Mels of several presets are several arrays.
-    names = [name for name, _ in requested if name != spectrograms.NAME]
+    # One whose row has keys makes an array of each setting, such as mels of several presets.
+    rows = doors.rows("features")
+    names = [name for name, _ in requested if name not in rows or not rows[name].keys]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"feature: '{repeated}' is repeated; give all of its settings in one option")
     folder, aligner, durations = options["alignments"], None, dict(requested).get("durations")
@@ -99,10 +95,10 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
         doors.need("models", "function")(kind.name, kind.model, texts) for kind, texts in kinds if kind.model
     )
     made = [make_feature(kind.name, texts, config.mel, folder) for kind, texts in kinds if not kind.model]
-    made += [make_imported(text) for text in options["arrays"]]
+    made += [doors.need("imports", "array")(text) for text in options["arrays"]]
     alignments = None
     if folder is not None and (aligning := get_feature("durations").configured(durations or {})).changes_mels:
-        alignments = CorpusAlignments(AlignmentFolder.open(folder), aligning)
+        alignments = doors.need("imports", "alignments")(folder, aligning.as_dict())
         config = replace(config, alignments=aligning.as_dict())
     recordings = tuple(dict.fromkeys(kind.name for kind, _ in kinds if not kind.model and kind.reads == "recording"))
     return ParsedFeatures(tuple(made), config, alignments, recordings, aligner, models)
@@ -143,21 +139,4 @@ def say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:
     say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
     for remark in remarks.values():
         examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-        say(f"  {examples}")
-
-
-def align(store: Path, settings: Any, jobs: int) -> None:
-    """Add durations to a complete store by a model that is trained on it, and print what was done.
-
-    Raises:
-        TtsPrepError: see `tts_prep.preprocess.add_durations`.
-    """
-    from tts_prep.cli.progress import make_progress
-    from tts_prep.preprocess.add.add_array import add_durations
-
-    with make_progress(sys.stderr) as progress:
-        manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)
-    say(f"{store}: durations, aligned by a model of phones that was trained on {store} itself")
-    for remark in manifest.arrays["durations"].get("remarks", {}).values():
-        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"])
         say(f"  {examples}")

@@ -174,8 +174,8 @@ def _said(store: Path) -> Iterator[None]:
 
 
 def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
+    from tts_prep.format.records.arrays import EXTERNAL, EXTERNAL_TEXTS
     from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.preprocess.add.add_columns import EXTERNAL, EXTERNAL_TEXTS
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.array_files import outdated_arrays
 

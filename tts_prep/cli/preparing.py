@@ -12,16 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from tts_prep import doors
-from tts_prep.cli.features import ParsedFeatures, add_models, align, parse_features
-from tts_prep.cli.first_lines import (
-    notes,
-    report_foreign_texts,
-    report_kinds_of_texts,
-    report_low_rate,
-    settings_text,
-    with_first_lines,
-)
+from tts_prep.cli.features import ParsedFeatures, add_models, parse_features
 from tts_prep.cli.freshness import record_command, say_if_imports_changed
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_of
@@ -33,21 +27,25 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.sources import IncompleteArray
-from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.audio.filter_bank import filter_bank
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.registry import likely_commands, what_it_is
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
-from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.parts import Part
+from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
+from tts_prep.preprocess.text.language_codes import espeak_lacks
+from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, recorded_features
 from tts_prep.preprocess.workers.backend import Backend
-from tts_prep.quantities import bytes_text, count_text, duration_text
+from tts_prep.progress import Progress, ShowProgress
+from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
 
 def prepare_and_report(
@@ -132,7 +130,7 @@ def _prepare_and_report(
     has_waveforms = config.store.waveform_dtype is not None
     add_models(store, parsed, options, lambda: None if has_waveforms else read(), how["jobs"])
     if parsed.aligner:
-        align(store, parsed.aligner, how["jobs"])
+        doors.need("added", "durations")(store, parsed.aligner, how["jobs"])
     command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
     record_command(store, options, f"{part.number}-{part.count}" if part else "", **command)
     if not part:
@@ -305,3 +303,143 @@ def failures_text(store: Path, count: int) -> str:
         f"failed: {count_text(count, 'row')} of the corpus ({stages}), listed in {store / FAILURES}; the first: "
         f"{first['id'] or first['where']}: {first['reason']}"
     )
+
+
+_MAX_TEXTS = 200
+
+
+def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool) -> str:
+    """Return one line about the corpus and the main settings of a run."""
+    text = config.text
+    preset = config.preset or "none"
+    if not preset_is_chosen:
+        preset += " (the default; a vocoder needs its own, see 'tts-prep presets')"
+    return (
+        f"corpus: {config.corpus} {corpus}; preset: {preset}; frontend: {text.frontend_name}, "
+        f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
+        + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
+    )
+
+
+def notes(corpus: Path, store: Path, config: Configuration) -> list[str]:
+    """Return notes about probable mistakes."""
+    mel, text = config.mel, config.text
+    found = []
+    if text.frontend_name == "espeak" and (lacks := espeak_lacks(text.language)):
+        found.append(f"note: phones of espeak-ng for '{text.language}' are incomplete: {lacks}")
+    if corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve()):
+        found.append(f"note: the store {store} is inside the corpus")
+    if n_empty := int(np.count_nonzero(np.diff(filter_bank(mel).offsets) == 0)):
+        found.append(
+            f"note: {n_empty} of {mel.n_mels} mel bins contain no frequency of n_fft {mel.n_fft}, and have the same "
+            "value in every frame; use fewer n_mels, or a larger n_fft"
+        )
+    return found
+
+
+def report_low_rate(
+    items: Iterator[SourceUtterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows of a corpus, and report if the sample rate of the first recording is lower than that of the mels.
+
+    Args:
+        folder: the folder of relative audio paths.
+        sample_rate: the sample rate of the mels, Hz.
+    """
+    is_first = True
+    for item in items:
+        if is_first and isinstance(item, SourceUtterance) and not item.inside:
+            is_first = False
+            rate = _rate(folder / item.audio)
+            if rate and rate < sample_rate:
+                report(
+                    f"note: {item.audio} has {rate:,} Hz and is resampled to {sample_rate:,} Hz; "
+                    f"above {rate // 2:,} Hz its mels are empty"
+                )
+        yield item
+
+
+def report_kinds_of_texts(
+    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None]
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows of a corpus, and report if most texts are of a kind that the frontend takes for another one."""
+    frontend = text.frontend_name
+    found = dict.fromkeys(TEXT_KINDS, 0)
+    first: list[str] = []
+    for item in items:
+        if isinstance(item, SourceUtterance) and len(first) < _MAX_TEXTS:
+            first.append(item.text)
+            for kind in TEXT_KINDS:
+                found[kind] += bool(kind.is_of(item.text))
+        yield item
+    if frontend == NO_PHONEMES:
+        return
+    for kind, count in found.items():
+        if 2 * count > len(first) and not kind.is_read(frontend, text.language):
+            report(f"note: most texts look like {kind.name}; {frontend} takes them for texts, {kind.instead}")
+    phonetic = [count for kind, count in found.items() if kind.read_by == "phonemes"]
+    if frontend == "phonemes" and text.symbols is None and first and not any(phonetic):
+        report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
+
+
+def report_foreign_texts(
+    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None], *, is_given: bool
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield the rows of a corpus, and report if most of the first texts seem to be in another language.
+
+    Texts that name their own language are left out.
+
+    Args:
+        is_given: somebody has given the language, so that it is right, or a mistake to be named.
+
+    Raises:
+        ConfigurationError: nobody has, and it seems to be another one.
+    """
+    first: list[str] = []
+
+    def check() -> None:
+        if not (found := language_of_texts(first, text.language)):
+            return
+        seems = f"the texts seem to be in {found!r}, such as {first[0][:60]!r}, and"
+        if is_given:
+            report(f"note: {seems} are read in {text.language!r}; --language {found} reads them in that")
+            return
+        raise ConfigurationError(
+            f"language: {seems} would be read in {text.language!r}; give --language {found}, or "
+            f"--language {text.language} if it is right"
+        )
+
+    for item in items:
+        if isinstance(item, SourceUtterance) and not item.language and len(first) < _MAX_TEXTS:
+            first.append(item.text)
+            if len(first) == _MAX_TEXTS:
+                check()
+        yield item
+    if len(first) < _MAX_TEXTS:
+        check()
+
+
+def _rate(path: Path) -> int:
+    import soundfile
+
+    try:
+        return int(soundfile.info(path).samplerate) if path.is_file() else 0
+    except (soundfile.SoundFileError, OSError, ValueError):
+        return 0
+
+
+def with_first_lines(lines: list[str], progress: ShowProgress) -> ShowProgress:
+    """Return a callback that prints lines and the number of rows before it first shows progress.
+
+    Args:
+        lines: the lines, which may grow until then; cleared after printing.
+        progress: the callback that shows progress.
+    """
+
+    def show(now: Progress) -> None:
+        if lines:
+            say("\n".join([*lines, f"rows: {now.total:,}"]))
+            lines.clear()
+        progress(now)
+
+    return show

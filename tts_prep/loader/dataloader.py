@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, ExactlyOnceWarning, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import BatchShape, with_info_of
-from tts_prep.loader.batching.batch import Batch, BatchFields, TorchBatch
+from tts_prep.loader.batching.batch import Batch, BatchFields, OwnCollator, TensorsT, TorchBatch
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.collate import Collator, collate
-from tts_prep.loader.batching.segments import SegmentCollator, TorchSegmentBatch
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
-from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch import READ_AHEAD, ReadingAhead, made_ahead
@@ -155,12 +153,12 @@ class DataLoader(Generic[BatchT]):
     ) -> None: ...
     @overload
     def __init__(
-        self: DataLoader[TorchSegmentBatch],
+        self: DataLoader[TensorsT],
         dataset: Any,
         batch_size: int = 1,
         shuffle: bool = False,
         *,
-        collate_fn: SegmentCollator,
+        collate_fn: Callable[[Any], BatchFields[TensorsT]],
         output: Literal["torch"],
         **options: Unpack[_Options],
     ) -> None: ...
@@ -224,7 +222,7 @@ class DataLoader(Generic[BatchT]):
         self._prefetch = prefetch
         self._threads = threads
         # The caller's thread helps only if dataset and collate function are thread-safe.
-        own = collate_fn in (None, collate) or isinstance(collate_fn, Collator | SegmentCollator)
+        own = collate_fn in (None, collate) or isinstance(collate_fn, OwnCollator)
         self._helped = threads > 1 or (own and type(dataset) is UtteranceDataset)
         self._taken = 0
         # The numbers of batches that were asked for, in any epoch.
@@ -382,7 +380,8 @@ class DataLoader(Generic[BatchT]):
         drawn = 1 + self._threads + self._prefetch
         is_read_ahead = isinstance(self.dataset, UtteranceDataset) and not self.dataset._store.is_lent
         look_ahead = None
-        if isinstance(self.dataset, UtteranceDataset | ChainDataset):
+        # Looked up in the class, as below.
+        if hasattr(type(self.dataset), "fetched_ahead"):
             look_ahead = partial(self.dataset.fetched_ahead, drawn=drawn + (READ_AHEAD if is_read_ahead else 0))
         batches = self._with_epoch_set(iterate_epoch(self.batch_sampler, look_ahead))
         if not self._prefetch:
@@ -494,7 +493,7 @@ def _own_sampler(dataset: Any, shuffle: bool, seed: int, rank: Rank, world_size:
 
 def _check_stores(dataset: Any, collate_fn: Any) -> None:
     """Raise ConfigurationError if a store of the dataset lacks what the collate function needs."""
-    if isinstance(collate_fn, Collator | SegmentCollator) and collate_fn.waveform:
+    if isinstance(collate_fn, OwnCollator) and collate_fn.waveform:
         missing = [number for number, store in enumerate(stores_of(dataset)) if not store.has_waveform]
         if missing:
             raise ConfigurationError(f"waveform=True: {NO_WAVEFORMS}")

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from tts_prep.additions.add_arrays import is_intact, planned_again, stored_shards
+from tts_prep.additions.add_columns import check_column_names, index_values
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, CorruptStoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.contents.array_file import array_key
@@ -23,10 +25,8 @@ from tts_prep.models.function import WAVEFORMS, Description, Missing, ModelFunct
 from tts_prep.models.inputs import NAMES, Source, batches_of
 from tts_prep.models.outputs import PENDING, Outputs
 from tts_prep.models.processes import ModelProcesses, Outcome, ShardWork
-from tts_prep.preprocess.add.add_arrays import is_intact, planned_again, stored_shards
-from tts_prep.preprocess.add.add_columns import check_column_names, index_values
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+from tts_prep.preprocess.features.feature import CorpusAlignments
 from tts_prep.preprocess.make.array_files import check_same
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.preprocess.make.resuming import finished_array_file

@@ -17,7 +17,7 @@ from tts_prep.quantities import count_text
 if TYPE_CHECKING:
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.models.function import ModelFunction
-    from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
+    from tts_prep.preprocess.features.feature import CorpusAlignments
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
 OPTIONS: Final = Addition(

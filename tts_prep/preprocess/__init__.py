@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from tts_prep.public_names import public_names
 
 if TYPE_CHECKING:
+    from tts_prep.additions.add_arrays import add_array as add_array
+    from tts_prep.additions.add_arrays import add_durations as add_durations
+    from tts_prep.additions.add_arrays import add_provenance as add_provenance
+    from tts_prep.additions.add_columns import add_columns as add_columns
+    from tts_prep.additions.add_columns import remove_columns as remove_columns
+    from tts_prep.additions.column_table import ColumnTable as ColumnTable
     from tts_prep.format.records.arrays import ArraySpec as ArraySpec
     from tts_prep.format.records.failures import Failure as Failure
     from tts_prep.format.records.provenance import Provenance as Provenance
-    from tts_prep.preprocess.add.add_array import add_array as add_array
-    from tts_prep.preprocess.add.add_array import add_durations as add_durations
-    from tts_prep.preprocess.add.add_arrays import add_provenance as add_provenance
-    from tts_prep.preprocess.add.add_columns import add_columns as add_columns
-    from tts_prep.preprocess.add.add_columns import remove_columns as remove_columns
-    from tts_prep.preprocess.add.column_table import ColumnTable as ColumnTable
     from tts_prep.preprocess.audio.config import MelConfig as MelConfig
     from tts_prep.preprocess.audio.mel import mel_spectrogram as mel_spectrogram
     from tts_prep.preprocess.audio.presets import PRESETS as PRESETS

@@ -28,14 +28,13 @@ from tts_prep.format.records.sources import IncompleteArray, read_sources, write
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
-from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, index_array_files, outdated_arrays, specs_of
-from tts_prep.preprocess.make.collected_symbols import with_collected_symbols
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
+from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction

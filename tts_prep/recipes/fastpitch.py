@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.alignment import beta_binomial_prior, interpolated_prior
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.alignment import beta_binomial_prior, interpolated_prior
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset

@@ -23,8 +23,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.alignment import average_by_duration
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.alignment import average_by_duration
 from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance

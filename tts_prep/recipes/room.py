@@ -8,5 +8,5 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "Datasets and batches as other training systems define them.",
     {"commands": (Row("recipes", "tts_prep.recipes.command:recipes", group=LISTS),)},
-    needs=("vocoders",),
+    needs=("batches", "signals", "vocoders"),
 )

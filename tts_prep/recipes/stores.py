@@ -7,9 +7,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+from tts_prep.batches.wrappers import ChainDataset
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import info_of, with_info_of
-from tts_prep.loader.dataset.chain import ChainDataset
 from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
 from tts_prep.loader.dataset.ood_texts import OutOfDomainText
 from tts_prep.loader.dataset.selection import Positions, select_rows

@@ -51,10 +51,10 @@ def remove(
       tts-prep remove store --speaker p225 --file decisions.csv
       tts-prep remove store --ids withdrawn.txt
     """
+    from tts_prep.additions.add_columns import remove_columns
     from tts_prep.cli.freshness import forget_removed
     from tts_prep.cli.progress import make_progress
     from tts_prep.errors import ConfigurationError
-    from tts_prep.preprocess.add.add_columns import remove_columns
     from tts_prep.preprocess.corpora.corrections import Corrections
     from tts_prep.quantities import count_text
     from tts_prep.removal.rows import ids_of, remove_rows

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.additions.add_arrays import stored_shards
+from tts_prep.additions.add_columns import index_values
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.shard import ShardHeader, inspect_shard
@@ -27,8 +29,6 @@ from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.records.sources import IncompleteArray, Sources, read_sources, write_sources
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.add.add_arrays import stored_shards
-from tts_prep.preprocess.add.add_columns import index_values
 from tts_prep.preprocess.audio.mel import bin_moments
 from tts_prep.preprocess.make.examples import Example
 from tts_prep.preprocess.make.feature_inputs import StoredRows

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from corpora import speech_like
 from reference_mel import EPSILON, WINDOWS, fbank
+from stores import of_room
 
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.features.pitch import first_centre
+
+first_centre = of_room("signals.pitch", "first_centre")
 
 FBANK = PRESETS["campplus"]
 

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from tts_prep.format.layout import ARRAYS
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.config import CHANNELS, MelConfig, ReadingConfig
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import MARKS_POLICIES, StoreConfig, TextConfig

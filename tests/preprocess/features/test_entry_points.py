@@ -50,7 +50,7 @@ def test_an_entry_point_that_leads_nowhere_is_named() -> None:
     with pytest.raises(ConfigurationError, match="feature: 'lost' of my_loudness:gone cannot be loaded"):
         make_feature("lost", {}, PRESETS["tacotron2"])
     with pytest.raises(
-        ConfigurationError, match="expected one of pitch, energy, durations, spectrogram, mel, lost, loudness"
+        ConfigurationError, match="expected one of energy, durations, pitch, spectrogram, mel, lost, loudness"
     ):
         make_feature("loudnes", {}, PRESETS["tacotron2"])
 

@@ -12,10 +12,10 @@ from commands import light
 from corpora import TEXTS, speech_like, write_ljspeech
 from killing import contents
 from reference_mel import reference_mel
+from stores import of_room
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.format.verification import verify_store
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
@@ -24,6 +24,8 @@ from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.run import Result, prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.progress import Progress
+
+verify_store = of_room("verification.files", "verify_store")
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 

@@ -11,13 +11,12 @@ import pytest
 from commands import run
 from corpora import TEXTS, write_ljspeech
 from killing import contents
-from stores import make_rows, write_store
+from stores import make_rows, of_room, write_store
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.provenance import write_provenance
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import ChainDataset, TransformDataset, UtteranceDataset
 from tts_prep.preprocess import (
     Configuration,
@@ -32,7 +31,9 @@ from tts_prep.preprocess import (
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.transaction import StoreTransaction
-from tts_prep.preprocess.repair import repair_store
+
+verify_store = of_room("verification.files", "verify_store")
+repair_store = of_room("verification.repair", "repair_store")
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=3))
 OPTIONS = ("--frontend", "characters", "--unknown", "drop", "--shard-utterances", 3)

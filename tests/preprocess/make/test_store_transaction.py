@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from commands import run
 from killing import contents
+from stores import of_room
 
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.atomic import replacement_folder
 from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, add_array, make_feature, prepare
-from tts_prep.preprocess.add.add_columns import add_index_array
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+
+add_index_array = of_room("additions.add_columns", "add_index_array")
 
 SMALL = Configuration(store=StoreConfig(shard_utterances=3))
 

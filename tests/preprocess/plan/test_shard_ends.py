@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tts_prep.preprocess.plan.shard_ends import WeighedRow, shards_by_ids
+from tts_prep.preprocess.plan.shard_plans import WeighedRow, shards_by_ids
 
 IDS = [f"LJ{number:05d}" for number in range(3000)]
 

@@ -16,18 +16,20 @@ import xxhash
 from commands import run
 from corpora import SAMPLE_RATE, speech_like, write_text
 from killing import contents
+from stores import of_room
 
 from tts_prep.errors import CorpusChangedError, StoreError
 from tts_prep.format.layout import SOURCES
 from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
-from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.plan.contents import content_of
 from tts_prep.preprocess.plan.planned_store import CorpusRows
-from tts_prep.preprocess.repair import repair_store
 from tts_prep.preprocess.source_utterance import SourceUtterance
+
+add_features = of_room("additions.add_arrays", "add_features")
+repair_store = of_room("verification.repair", "repair_store")
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 IDS = [f"S-{number:04d}" for number in range(6)]

@@ -20,18 +20,21 @@ import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
+from stores import of_room
 
 from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.format.verification import verify_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
-from tts_prep.preprocess.add.add_arrays import add_features
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
-from tts_prep.preprocess.features.imported import ImportedArray
 from tts_prep.preprocess.make import examples, shards
+
+add_features = of_room("additions.add_arrays", "add_features")
+holds_measures = of_room("checks.index_columns", "holds_measures")
+imported = of_room("imports.arrays", "make_imported")
+verify_store = of_room("verification.files", "verify_store")
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 
@@ -160,9 +163,9 @@ def test_a_shard_with_a_failed_row_is_made_again_if_the_line_of_the_row_moves(tm
 
 
 def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(tmp_path: Path) -> None:
-    def tokens(rows: Sequence[Row]) -> ImportedArray:
+    def tokens(rows: Sequence[Row]) -> Any:
         np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(row.voice + 1) for row in rows})
-        return ImportedArray.of("tokens", tmp_path / "tokens.npz")
+        return imported(f"tokens={tmp_path / 'tokens.npz'}")
 
     make(tmp_path / "corpus", tmp_path / "store", MANY[:-1], features=[tokens(MANY[:-1])])
     before, old = inodes(tmp_path / "store"), shards_of(tmp_path / "store")
@@ -174,9 +177,9 @@ def test_an_imported_array_that_is_given_again_is_read_for_changed_shards_only(t
     assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
 
 
-def vectors(path: Path, rows: Sequence[Row], first: float) -> ImportedArray:
+def vectors(path: Path, rows: Sequence[Row], first: float) -> Any:
     np.savez(path, **{row.id: np.full(3, first if row is rows[0] else 1.0, np.float32) for row in rows})
-    return ImportedArray.of("vec", path, "utterance")
+    return imported(f"vec@utterance={path}")
 
 
 def test_an_imported_array_whose_file_has_changed_is_read_again_by_an_update_and_named_by_the_same_command(
@@ -297,7 +300,6 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
 def test_the_command_names_what_an_update_leaves_out_and_the_command_that_adds_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tts_prep.checks.index_columns import holds_measures
 
     store, options = tmp_path / "store", ("--shard-utterances", 2, "--frontend", "characters", "--jobs", 1)
     np.savez(tmp_path / "tokens.npz", **{row.id: np.arange(3) for row in ROWS})

@@ -1,4 +1,4 @@
-"""``tts-prep finish`` and ``reindex``."""
+"""``tts-prep finish``."""
 
 from __future__ import annotations
 
@@ -36,23 +36,3 @@ def finish(store: Path, max_failures: str) -> None:
     if manifest.totals["failures"]:
         say(failures_text(store, manifest.totals["failures"]))
     say_if_outdated(store)
-
-
-@click.command()
-@click.argument("store", type=WRITTEN_STORE)
-@quiet_option
-def reindex(store: Path) -> None:
-    r"""Rebuild the index, the failure list and the manifest of STORE from its shards.
-
-    Every shard is checked first. Repairing a broken shard needs the corpus: see 'tts-prep verify --help'.
-
-    \b
-    Example:
-      tts-prep reindex store
-    """
-    from tts_prep.format.assembly import reindex_store
-    from tts_prep.quantities import count_text
-
-    totals = reindex_store(store).totals
-    shards = count_text(totals["shards"], "shard")
-    say(f"{store}: index, failures and manifest of {shards}, {count_text(totals['utterances'], 'row')}")

@@ -9,7 +9,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +22,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _RESERVED = {*FIXED_COLUMNS, "header", "columns", "checksums", "shards", "speakers"}
 _MAX_ROW = 1 << 20
 _MAX_RATE = 1e9
+
+EXTERNAL: Final = "external_columns"
+"""The array of all columns of numbers and categories from elsewhere that were added."""
+
+EXTERNAL_TEXTS: Final = "external_texts"
+"""The array of all columns of texts from elsewhere that were added."""
 
 
 @dataclass(frozen=True)

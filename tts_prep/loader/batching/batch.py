@@ -229,3 +229,13 @@ class TorchBatch(BatchFields["TorchBatch"]):
     @property
     def _tensors(self) -> type[TorchBatch]:
         return TorchBatch
+
+
+class OwnCollator:
+    """What makes batches of utterances and is thread-safe.
+
+    Attributes:
+        waveform: whether it needs waveforms; None takes them if the stores have them.
+    """
+
+    waveform: bool | None

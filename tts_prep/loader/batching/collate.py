@@ -13,7 +13,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.blanks import Blanks, length_with_blanks, with_blanks
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape, info_of
-from tts_prep.loader.batching.batch import Batch
+from tts_prep.loader.batching.batch import Batch, OwnCollator
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, fill, pad_arrays
@@ -24,7 +24,7 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 
 
 @dataclass(frozen=True, repr=False)
-class Collator:
+class Collator(OwnCollator):
     """Pad utterances into one `Batch`: `collate` as an object with settings.
 
     Utterances of a dataset are copied directly from the memory maps of their stores.

@@ -7,10 +7,7 @@ All of them are lazy, accept any dataset with ``__len__`` and ``__getitem__``, a
 from __future__ import annotations
 
 import inspect
-import os
-import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -23,20 +20,18 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
-from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    S = TypeVar("S")
     # A default, so that a subclass need not say what its examples are.
     T_co = TypeVar("T_co", covariant=True, default=Any)
 else:
     from typing import TypeVar
 
-    S, T_co = TypeVar("S"), TypeVar("T_co", covariant=True)
+    T_co = TypeVar("T_co", covariant=True)
 
 Slot: TypeAlias = tuple[str, StoreMetadata]
 """The place of utterances in an example, and their store."""
@@ -134,24 +129,6 @@ class DatasetMixin(ABC, Generic[T_co]):
         return self
 
 
-class _Wrapper(DatasetMixin[T_co]):
-    """Base class of datasets whose examples are made from those of one other dataset."""
-
-    dataset: Any
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the underlying stores."""
-        return stores_of(self.dataset)
-
-    def _slots(self) -> list[Slot]:
-        return slots_of(self.dataset)
-
-    def _over(self, change: Callable[[Any], Any]) -> DatasetMixin:
-        changed = copy(self)
-        changed.dataset = change(self.dataset)
-        return changed
-
-
 def column_of(dataset: Any, name: str) -> Any:
     """Return a column of a dataset.
 
@@ -219,7 +196,25 @@ def _is_subset(dataset: Any) -> bool:
     return hasattr(dataset, "dataset") and hasattr(dataset, "indices")
 
 
-class SubsetDataset(_Wrapper[T_co]):
+class Wrapper(DatasetMixin[T_co]):
+    """Base class of datasets whose examples are made from those of one other dataset."""
+
+    dataset: Any
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the underlying stores."""
+        return stores_of(self.dataset)
+
+    def _slots(self) -> list[Slot]:
+        return slots_of(self.dataset)
+
+    def _over(self, change: Callable[[Any], Any]) -> DatasetMixin:
+        changed = copy(self)
+        changed.dataset = change(self.dataset)
+        return changed
+
+
+class SubsetDataset(Wrapper[T_co]):
     """The examples of a dataset at given positions, in that order.
 
     Args:
@@ -259,184 +254,3 @@ class SubsetDataset(_Wrapper[T_co]):
         values = column_of(self.dataset, name)
         rows = self.indices
         return values[as_slice(rows) if isinstance(rows, range) else rows]
-
-
-class SliceDataset(SubsetDataset[T_co]):
-    """The examples from `start` up to but not including `finish`.
-
-    Args:
-        dataset: the dataset to slice.
-        start: may be negative, as in Python; None is the start.
-        finish: may be negative, as in Python; None is the end.
-        order: a permutation of all positions of the dataset, which is applied before slicing.
-
-    Raises:
-        ConfigurationError: `order` is not a permutation.
-    """
-
-    def __init__(
-        self, dataset: Examples[T_co], start: int | None, finish: int | None, order: Positions | None = None
-    ) -> None:
-        if order is None:
-            super().__init__(dataset, slice(start, finish))
-            return
-        permuted = np.asarray(order)
-        if permuted.shape != (len(dataset),) or not np.array_equal(np.sort(permuted), np.arange(len(dataset))):
-            raise ConfigurationError(f"SliceDataset: order: expected a permutation of the {len(dataset):,} positions")
-        super().__init__(dataset, permuted[start:finish])
-
-
-class FilterDataset(SubsetDataset[T_co]):
-    """The examples for which a function returns true. The constructor calls it once per example.
-
-    For an `UtteranceDataset`, its method ``filter`` is faster: it uses columns only and loads no example.
-
-    Args:
-        dataset: the dataset to filter.
-        filter_fn: returns whether to keep an example.
-    """
-
-    def __init__(self, dataset: Examples[T_co], filter_fn: Callable[[T_co], Any]) -> None:
-        kept = [i for i in range(len(dataset)) if filter_fn(dataset[i])]
-        super().__init__(dataset, kept)
-
-
-class TransformDataset(_Wrapper[T_co]):
-    """A dataset that applies a function to the examples of another on access.
-
-    Example:
-        >>> from tts_prep.loader import TransformDataset, UtteranceDataset
-        >>> TransformDataset(UtteranceDataset("store"), lambda utterance: len(utterance.mel))[3]
-        55
-
-    Args:
-        dataset: the underlying dataset.
-        transform: returns the transformed example.
-    """
-
-    def __init__(self, dataset: Examples[S], transform: Callable[[S], T_co]) -> None:
-        self.dataset = dataset
-        self.transform = transform
-
-    def __len__(self) -> int:
-        return len(self.dataset)
-
-    def get_example(self, i: int) -> T_co:
-        """Return the transformed example at a position."""
-        return self.transform(self.dataset[i])
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.dataset,)
-
-
-class CacheDataset(_Wrapper[T_co]):
-    """A dataset that caches the examples of another.
-
-    The cache is not pickled: every process has its own.
-
-    Example:
-        >>> from tts_prep.loader import CacheDataset, UtteranceDataset
-        >>> cached = CacheDataset(UtteranceDataset("store"), max_examples=1000)
-        >>> cached[2] is cached[2]
-        True
-
-    Args:
-        dataset: the underlying dataset.
-        max_examples: the maximum number of cached examples; the least recently used is dropped first. None keeps all.
-
-    Raises:
-        ConfigurationError: `max_examples` is below 1.
-    """
-
-    def __init__(self, dataset: Examples[T_co], max_examples: int | None = None) -> None:
-        if max_examples is not None and max_examples < 1:
-            raise ConfigurationError(f"max_examples: expected an integer >= 1, found {max_examples}")
-        self.dataset = dataset
-        self.max_examples = max_examples
-        self._forget()
-
-    def _forget(self) -> None:
-        self._cached: OrderedDict[int, Any] = OrderedDict()
-        self._new_lock()
-
-    def _new_lock(self) -> None:
-        self._process = os.getpid()
-        self._lock = threading.RLock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"dataset": self.dataset, "max_examples": self.max_examples}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._forget()
-
-    def __len__(self) -> int:
-        return len(self.dataset)
-
-    def get_example(self, i: int) -> T_co:
-        """Return the example at a position, the same object while it is cached."""
-        if self._process != os.getpid():
-            # Forked, possibly while another thread held the lock; that thread does not exist in this process.
-            self._new_lock()
-        with self._lock:
-            if i not in self._cached:
-                self._cached[i] = self.dataset[i]
-            self._cached.move_to_end(i)
-            if self.max_examples is not None and len(self._cached) > self.max_examples:
-                self._cached.popitem(last=False)
-            return self._cached[i]  # type: ignore[no-any-return]
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.dataset,)
-
-
-@overload
-def split(  # type: ignore[overload-overlap]
-    dataset: UtteranceDataset,
-    first_size: int | float,
-    *,
-    seed: int | None = None,
-    stratify: str | None = None,
-    apart: str | None = None,
-) -> tuple[UtteranceDataset, UtteranceDataset]: ...
-@overload
-def split(
-    dataset: Examples[S],
-    first_size: int | float,
-    *,
-    seed: int | None = None,
-    stratify: str | None = None,
-    apart: str | None = None,
-) -> tuple[SubsetDataset[S], SubsetDataset[S]]: ...
-def split(
-    dataset: Any,
-    first_size: int | float,
-    *,
-    seed: int | None = None,
-    stratify: str | None = None,
-    apart: str | None = None,
-) -> tuple[Any, Any]:
-    """Split a dataset into its first examples and the rest, or into a random choice and the rest.
-
-    Example:
-        >>> from tts_prep.loader import ChainDataset, UtteranceDataset, split
-        >>> chain = ChainDataset(UtteranceDataset("store"), UtteranceDataset("other"))
-        >>> validation, training = split(chain, 3, seed=0)
-        >>> validation, training
-        (<SubsetDataset: 3 examples>, <SubsetDataset: 9 examples>)
-
-    Args:
-        dataset: any dataset; `stratify` and `apart` require columns.
-        first_size: the number of examples of the first dataset, or its share, such as 0.05; with `apart`, the maximum.
-        seed: the seed of a random choice; None takes the first examples, or seed 0 with `stratify` or `apart`.
-        stratify: a column whose values have the same proportions in both datasets, rounded.
-        apart: a column of which no value occurs in both datasets.
-
-    Raises:
-        ConfigurationError: `first_size` exceeds the dataset, a column does not exist, or no value of `apart` fits.
-    """
-    if isinstance(dataset, UtteranceDataset):
-        return dataset.split(first_size, seed=seed, stratify=stratify, apart=apart)
-    strata, groups = (None if name is None else column_of(dataset, name) for name in (stratify, apart))
-    first, rest = split_positions(len(dataset), first_size, seed, strata=strata, groups=groups)
-    return SubsetDataset(dataset, first), SubsetDataset(dataset, rest)

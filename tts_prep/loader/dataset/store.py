@@ -23,7 +23,6 @@ from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
-from tts_prep.format.verification import require_intact
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Rows, as_slice
@@ -437,7 +436,9 @@ class Store:
                 self._check_unchanged()
             manifest = read_manifest(self.path)
             if self._verify:
-                require_intact(self.path, manifest, fetch=self._cached.fetch if self._cached else None)
+                doors.need("verification", "require_intact")(
+                    self.path, manifest, fetch=self._cached.fetch if self._cached else None
+                )
                 self._verify = False
             if self._cached is not None:
                 base = [entry for entry in (manifest.index, manifest.ood_texts) if entry is not None]

@@ -11,7 +11,7 @@ from tts_prep import doors
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import ARRAYS
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
@@ -144,7 +144,7 @@ class StoreConfig:
         shard_utterances: the number of utterances in a shard; it has more than half and at most twice as many.
         shard_bytes: likewise the bytes of its recordings, which bounds the memory of a worker; a shard has fewer
             utterances where they are large.
-        shard_ends: how the ends of shards are found: ``ids``, see `tts_prep.preprocess.plan.shard_ends`.
+        shard_ends: how the ends of shards are found: ``ids``, see `tts_prep.preprocess.plan.shard_plans`.
     """
 
     mel_dtype: str = "float32"
@@ -179,8 +179,8 @@ class Configuration:
         ood_texts: out-of-domain texts to phonemize into the store, or None.
         splits: the SHA-256 of each split's list of ids by name.
         preset: the name of the preset, or None.
-        alignments: settings of `tts_prep.preprocess.features.alignments.alignment.AlignmentConfig`, if alignments
-            define the phonemes, or cut recordings or mels; None if they do not change shards.
+        alignments: settings of alignments, if they define the phonemes, or cut recordings or mels; None if they do not
+            change shards.
         cleaning: how recordings are cleaned before their mels are made.
     """
 

@@ -14,7 +14,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
-from tts_prep.preprocess.audio.cleaning.config import CleaningConfig
+from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset

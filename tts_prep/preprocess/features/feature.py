@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,14 @@ from tts_prep import doors
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.cleaning import Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import Energy, Mel, MelExtractor
 from tts_prep.preprocess.features.columns import FeatureColumn
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +133,37 @@ class Feature(Protocol):
         """
 
 
+class AlignedUtterance(Protocol):
+    """The alignment of one utterance, to be applied to its recording and phonemes; methods can raise AlignmentError."""
+
+    @property
+    def phonemes(self) -> tuple[str, ...] | None:
+        """The labels of phones as symbols; None if the frontend's phonemes are kept."""
+
+    def within(self, cut: Cut, sample_rate: int, hop_length: int) -> AlignedUtterance:
+        """Return the alignment of what trimming kept of the recording."""
+
+    def cut(self, waveform: Waveform, sample_rate: int, hop_length: int) -> Waveform:
+        """Return a recording without the silences at its ends, if they are to be cut."""
+
+    def n_frames(self, sample_rate: int, hop_length: int, n_frames: int) -> int:
+        """Return the number of mel frames to keep."""
+
+
+class CorpusAlignments(Protocol):
+    """The alignments of a corpus."""
+
+    @property
+    def settings(self) -> Any:
+        """Their settings, which have a method ``as_dict``."""
+
+    def read(self, utterance: SourceUtterance) -> AlignedUtterance:
+        """Read the alignment of an utterance."""
+
+    def with_checksums(self, items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUtterance | Failure]:
+        """Yield the rows of a corpus with the checksums of their alignments, which become part of shard keys."""
+
+
 def settings_of(config: Any) -> dict[str, Any]:
     """Return a dataclass of settings as JSON, without those that are None."""
     return {name: value for name, value in vars(config).items() if value is not None}
@@ -172,6 +205,8 @@ class FeatureKind:
         reads: what it is computed from: the ``recording``, or ``alignments``.
         other_names: what the feature is called elsewhere, for messages.
         columns: the numbers of each utterance that a report shows.
+        of_array: the settings, as texts, of the array of a store that this feature has made, or None; for a feature
+            whose arrays have other names than its own, which begin with the keys of its row.
         model: a class that is called with batches of a complete store, whose ``__init__`` has the settings.
     """
 
@@ -182,6 +217,7 @@ class FeatureKind:
     reads: Literal["recording", "alignments"] = "recording"
     other_names: tuple[str, ...] = ()
     columns: tuple[FeatureColumn, ...] = ()
+    of_array: Callable[[ArraySpec], Mapping[str, str] | None] = lambda _: None
     model: type | None = None
 
     @property

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features import spectrograms
-from tts_prep.preprocess.features.feature import Feature, FeatureKind, configured, is_model, kind_of, number_or_text
-from tts_prep.preprocess.features.imported import ImportedArray
+from tts_prep.preprocess.features.feature import Feature, FeatureKind, configured, is_model, kind_of
 
 
 def built_in_features() -> Iterator[FeatureKind]:
@@ -55,13 +51,12 @@ def _of_module(path: str) -> FeatureKind:
 
 def recorded_feature(spec: ArraySpec) -> tuple[str, dict[str, str]] | None:
     """Return name and settings of the built-in feature that makes an array; None if there is none."""
-    preset, fmax = spec.settings.get("preset"), spec.settings.get("fmax")
-    fmax = float(fmax) if isinstance(fmax, int | float) else None
-    if isinstance(preset, str) and spec.name == spectrograms.array_name(preset, fmax):
-        return spectrograms.NAME, {"preset": preset, **({} if fmax is None else {"fmax": f"{fmax:g}"})}
-    if spec.name not in doors.rows("features"):
-        return None
-    return spec.name, {key: str(value) for key, value in spec.settings.items()}
+    rows = doors.rows("features").values()
+    if any(row.name == spec.name for row in rows):
+        return spec.name, {key: str(value) for key, value in spec.settings.items()}
+    found = next((row for row in rows if row.keys and spec.name.startswith(row.keys)), None)
+    texts = found.load().of_array(spec) if found else None
+    return (found.name, texts) if found and texts is not None else None
 
 
 def all_features() -> list[FeatureKind]:
@@ -132,30 +127,3 @@ def make_feature(name: str, settings: Mapping[str, str], recipe: MelConfig, alig
     except (AttributeError, TypeError) as error:
         where = doors.others("features")[name].place
         raise ConfigurationError(f"feature: {name!r} of {where} cannot be created ({error})") from error
-
-
-_IMPORTED: Final = re.compile(
-    "(?P<name>[^@=]+)(@(?P<axis>[^:=,]+)(:(?!axis=)(?P<rate>[^=,]+))?([:,]axis=(?P<rows>[^=]+))?)?=(?P<path>.+)",
-    re.DOTALL,
-)
-
-
-def make_imported(text: str) -> ImportedArray:
-    """Create an imported array from ``NAME@AXIS=PATH``, ``NAME=PATH`` (the axis ``own``) or ``NAME@own:RATE=PATH``.
-
-    ``axis=1`` after the axis or the rate says that the second axis of the files' arrays has the rows:
-    ``NAME@own:RATE,axis=1=PATH``.
-
-    Raises:
-        ConfigurationError: the text is malformed, or the path contains no array.
-    """
-    found = _IMPORTED.fullmatch(text)
-    if found is None:
-        raise ConfigurationError(
-            f"array: expected NAME=PATH, NAME@AXIS=PATH, NAME@own:RATE=PATH or NAME@AXIS:axis=1=PATH, found "
-            f"{text[:80]!r}"
-        )
-    name, rate, rows = found["name"], found["rate"], found["rows"]
-    hertz = None if rate is None else number_or_text(f"array '{name}': rate", float, rate)
-    n = 0 if rows is None else number_or_text(f"array '{name}': axis of rows", int, rows)
-    return ImportedArray.of(name, Path(found["path"]), found["axis"] or "own", hertz, rows=n)

@@ -18,8 +18,7 @@ from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, UTTERANCE, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START
-from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform, as_float
 from tts_prep.preprocess.audio.framing import n_frames as frame_count

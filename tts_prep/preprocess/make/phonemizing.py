@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import TextError, TtsPrepError
-from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
+from tts_prep.errors import ConfigurationError, TextError, TtsPrepError
+from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig, make_frontend
+from tts_prep.preprocess.plan.shard_plans import first_rows
+from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
+from tts_prep.preprocess.text.symbols import AUTO
+from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
+from tts_prep.preprocess.workers.backend import Backend
+from tts_prep.preprocess.workers.processes import worker_pool
+from tts_prep.quantities import count_text
 
 Remark: TypeAlias = Callable[[str, str], None]
 """Takes the kind of a remark, and the symbol or word that it is about."""
@@ -162,3 +172,62 @@ def _reader_of(config: TextConfig) -> TextReader:
 
 
 _reader: tuple[TextConfig, TextReader] | None = None
+
+
+_CHUNK = 1000
+"""The number of utterances per job."""
+
+
+def with_collected_symbols(
+    config: Configuration, items: Iterable[SourceUtterance | Failure], *, jobs: int = 1, backend: Backend = Backend()
+) -> Configuration:
+    """Return the configuration with the symbols of the corpus, if its symbols are ``"auto"``; else unchanged.
+
+    The table is ``<pad>``, ``<unk>``, ``<s>``, ``</s>``, followed by the symbols sorted by code point. It depends only
+    on the texts and the frontend, so that every part of a store (``--part``) gets the same one.
+
+    Args:
+        items: rows from a corpus reader; all of them are read.
+        jobs: the number of worker processes.
+        backend: where the workers run.
+
+    Raises:
+        ConfigurationError: the corpus has no symbols.
+    """
+    if config.text.symbols != AUTO:
+        return config
+    texts = [
+        _Text(row.text, row.language, row.normalized)
+        for row in first_rows(items, config.limit)
+        if isinstance(row, SourceUtterance)
+    ]
+    chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+    with worker_pool(jobs, backend) as pool:
+        collect = partial(_collect, config=config.text)
+        symbols = set(itertools.chain(*pool.run(collect, chunks, lambda chunk: f"{len(chunk)} texts")))
+    if not symbols:
+        raise ConfigurationError(
+            f"symbols: 'auto' found none in {count_text(len(texts), 'text')}; is the corpus empty or the frontend wrong"
+        )
+    specials = (PADDING, UNKNOWN, START, END)
+    return replace(config, text=replace(config.text, symbols=(*specials, *sorted(symbols.difference(specials)))))
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What the symbols of an utterance depend on."""
+
+    text: str
+    language: str | None
+    normalized: bool
+
+
+def _collect(texts: Sequence[_Text], config: TextConfig) -> set[str]:
+    frontend = frontend_of(config)
+    symbols: set[str] = set()
+    for text in texts:
+        # The error is reported when the shard of this row is made.
+        with contextlib.suppress(TextError):
+            _, phonemes = phoneticize(text.text, config, language=text.language, normalized=text.normalized)
+            symbols.update(frontend.split(phonemes))
+    return symbols

@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from tts_prep import doors
 from tts_prep.errors import AudioError
 from tts_prep.format.files.regular_files import file_version
-from tts_prep.preprocess.audio.cleaning.cleaner import adjust_level, filtered, margin_samples, trimming_cut
-from tts_prep.preprocess.audio.cleaning.config import TRIMMED_END, TRIMMED_START, CleaningConfig
-from tts_prep.preprocess.audio.cleaning.trimming import Cut
+from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, CleaningConfig, Cut, margin_samples
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.audio.reading import prepared, read_excerpt, read_samples, read_waveform
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.alignments.aligned_utterances import AlignedUtterance
+from tts_prep.preprocess.features.feature import AlignedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -197,16 +196,18 @@ def cleaned(
         AlignmentError: the alignment does not match it, or trimming removes phones.
     """
     cleaning, rate, hop_length = config.cleaning, config.mel.sample_rate, config.mel.hop_length
-    if not aligned and keeps_16_bits(cleaning):
+    cleans = not keeps_16_bits(cleaning)
+    if not aligned and not cleans:
         return CleanedRecording(samples, None, None, {}, tuple(remarks))
-    waveform = as_float(samples)
+    waveform, step = as_float(samples), partial(doors.need, "cleaning")
     cut: Cut | None = None
     columns: dict[str, float] = {}
     found = [*remarks]
     try:
-        waveform = filtered(waveform, rate, cleaning)
+        if cleans:
+            waveform = step("filter")(waveform, rate, cleaning)
         if cleaning.trims:
-            cut = trimming_cut(waveform, rate, cleaning)
+            cut = step("trim")(waveform, rate, cleaning)
             if margin_samples(rate, cleaning) >= len(waveform):
                 found.append("the margin of trimming is as long as the recording, nothing is cut off")
             columns[TRIMMED_START] = cut.start / rate
@@ -215,10 +216,12 @@ def cleaned(
         if aligned:
             aligned = aligned.within(cut, rate, hop_length) if cut else aligned
             waveform = aligned.cut(waveform, rate, hop_length)
-        level = adjust_level(waveform, rate, cleaning)
+        if cleans:
+            level = step("level")(waveform, rate, cleaning)
+            waveform, columns, found = level.waveform, {**columns, **level.columns}, [*found, *level.remarks]
     except AudioError as error:
         raise AudioError(f"{name}: {error}") from None
-    return CleanedRecording(level.waveform, cut, aligned, {**columns, **level.columns}, (*found, *level.remarks))
+    return CleanedRecording(waveform, cut, aligned, columns, tuple(found))
 
 
 def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig) -> Waveform:

@@ -8,15 +8,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from tts_prep import doors
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
-from tts_prep.preprocess.audio.cleaning.trimming import voice_activity_software
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend
 from tts_prep.preprocess.configuration.software import software_versions
-from tts_prep.preprocess.features.alignments.aligned_utterances import CorpusAlignments
-from tts_prep.preprocess.features.feature import Feature
+from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 
 
@@ -85,7 +84,7 @@ def make_recipe(
     software = {
         **software_versions(),
         **frontend.software(),
-        **(voice_activity_software() if config.cleaning.trim_vad is not None else {}),
+        **(doors.need("cleaning", "software")() if config.cleaning.trim_vad is not None else {}),
     }
     # Remote workers may have another working directory.
     return ShardRecipe(

@@ -9,7 +9,7 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
-from tts_prep.vocoders.safe_yaml import safe_loader
+from tts_prep.vocoders.files import safe_loader
 
 _KEY = re.compile(r"<([^<>]*)>")
 _ELEMENT = re.compile(r"(.*)\[(\d+)\]")

@@ -1,0 +1,1 @@
+"""Arrays and columns that are added to a complete store."""

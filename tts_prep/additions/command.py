@@ -1,0 +1,249 @@
+"""``tts-prep add``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tts_prep.cli.features import FEATURE_OPTIONS
+from tts_prep.cli.options import (
+    WRITTEN_STORE,
+    additions,
+    feature_options,
+    option,
+    provenance_options,
+    record_option,
+    takes,
+)
+from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import one_line
+from tts_prep.quantities import count_text
+
+if TYPE_CHECKING:
+    from tts_prep.cli.features import ParsedFeatures
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.plan.planned_store import CorpusRows
+
+
+class _AddCommand(click.Command):
+    """The command, whose help shows the settings of the features that precede ``--help``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["features"] = [after for word, after in pairwise(args) if word == "--feature"]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from tts_prep.preprocess.features.registry import get_feature, parse_feature
+
+        super().format_options(ctx, formatter)
+        for text in ctx.meta.get("features", []):
+            name, _ = parse_feature(text)
+            rows = [
+                (key, f"{text}  [default: {default}]" if default else text)
+                for key, default, text in get_feature(name).explained()
+            ]
+            with formatter.section(f"Settings of --feature {name}:KEY=VALUE,…"):
+                formatter.write_dl(rows or [("none", "")])
+
+
+def _with_additions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that rooms bring."""
+    for brought in reversed([one for addition in additions() for one in addition.options]):
+        function = record_option(brought)(function)
+    return function
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a store was made from."""
+
+    corpus: Path | None = option("The corpus from which STORE was made.", metavar="CORPUS")
+    root: Path | None = option("The --root of the command that made the store.", metavar="DIR")
+    splits: tuple[str, ...] = option(
+        "A list of ids that the store was made with; may be repeated.",
+        default=(),
+        flags=("--split",),
+        metavar="NAME=FILE",
+    )
+    reader: str | None = option("The reader function of a store of a custom reader.", metavar="MODULE:FUNCTION")
+
+    def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
+        """Return the rows of the corpus, if it is given."""
+        from tts_prep.cli.settings import split_lists
+        from tts_prep.preprocess.corpora.corrections import Corrections
+        from tts_prep.preprocess.corpora.registry import import_reader
+        from tts_prep.preprocess.plan.planned_store import CorpusRows
+
+        if self.corpus is None:
+            return None
+        own = import_reader(self.reader) if self.reader else None
+        corrections, splits = Corrections.of_store(store), split_lists(self.splits)
+        return CorpusRows.read(config, self.corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Columns from elsewhere."""
+
+    tables: tuple[Path, ...] = option(
+        "Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
+        default=(),
+        flags=("--columns",),
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True)
+class _How:
+    """How things are added."""
+
+    replace: bool = option("Replace columns that --columns has added before.", default=False)
+    jobs: int | None = option("Worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N")
+
+
+@click.command(cls=_AddCommand)
+@click.argument("store", type=WRITTEN_STORE)
+@takes(_Source)
+@feature_options
+@takes(_Tables)
+@provenance_options
+@takes(_How)
+@_with_additions
+@quiet_option
+def add(
+    source: _Source, of: _Tables, how: _How, store: Path, licence: str | None, origin: str | None, **options: Any
+) -> None:
+    r"""Add features, durations, models' outputs, imported arrays, measures, columns or a licence to a complete STORE.
+
+    Mels are not computed again. STORE changes only when the arrays are complete; after an interruption, run the same
+    command to resume. Pitch, energy and spectrograms are computed from the recordings, so they need --corpus.
+    So do models that read waveforms, unless STORE has waveforms.
+    With --feature MODULE:CLASS, MODULE is imported, also from the working folder; after it, --help shows its settings.
+
+    \b
+    Examples:
+      tts-prep add store --corpus LJSpeech-1.1 --feature pitch:unvoiced=interpolated --feature energy
+      tts-prep add store --alignments TextGrid
+      tts-prep add store --array speaker_vector@utterance=vectors.npz
+      tts-prep add store --feature my_codec:Tokens:levels=64 --devices cuda:0,cuda:1 --batch-seconds 300
+      tts-prep add store --measures
+      tts-prep add store --columns scores.csv
+      tts-prep add store --license cc-by-4.0 --origin "Read by one speaker in 2024, cut by hand"
+    """
+    from tts_prep.cli.freshness import record_imports, say_if_outdated
+    from tts_prep.errors import ConfigurationError
+
+    asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
+    if any(options[option.name] for option in FEATURE_OPTIONS):
+        _add_features(store, source, how.jobs, options)
+    elif not asked and not of.tables and not licence and not origin:
+        flags = [option.all_flags[0] for option in FEATURE_OPTIONS]
+        flags += [addition.options[0].all_flags[0] for addition in additions() if addition.add]
+        raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
+    if licence or origin:
+        _add_provenance(store, licence or "", origin or "")
+    columns = {name: table for table in of.tables for name in _add_columns(store, table, how.replace)}
+    for addition in asked:
+        if addition.add:
+            addition.add(store, options)
+    record_imports(store, options, columns)
+    say_if_outdated(store)
+
+
+def _add_provenance(store: Path, licence: str, origin: str) -> None:
+    from tts_prep.additions.add_arrays import add_provenance
+    from tts_prep.format.records.provenance import Provenance
+
+    manifest = add_provenance(store, Provenance(licence, origin))
+    for key, text in manifest.provenance.items():
+        say(one_line(f"{store}: {key}: {text}"))
+
+
+def _add_columns(store: Path, file: Path, replace: bool) -> tuple[str, ...]:
+    from tts_prep.additions.add_columns import add_columns
+    from tts_prep.cli.progress import make_progress
+
+    with make_progress(sys.stderr) as progress:
+        added = add_columns(store, file, replace=replace, progress=progress)
+    for name in added.names:
+        kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
+        kind = "texts" if name in added.texts else kind
+        missing = f", missing in {count_text(added.missing[name], 'utterance')}" if added.missing[name] else ""
+        say(f"{store}: {name}, {kind}{missing}")
+    ids, n_unknown = added.unknown
+    if n_unknown:
+        more = ", …" if n_unknown > len(ids) else ""
+        say(one_line(f"{file}: {count_text(n_unknown, 'row')} of no utterance of the store: {', '.join(ids)}{more}"))
+    if added.own:
+        corrected = [name for name in ("text", "speaker") if name in added.own]
+        how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""
+        say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
+    return tuple(added.names)
+
+
+def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
+    from tts_prep.additions.add_arrays import add_features
+    from tts_prep.cli.features import add_models, parse_features, say_array
+    from tts_prep.cli.progress import make_progress
+    from tts_prep.format.records.manifest import read_manifest
+    from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.preprocess.make.array_files import specs_of
+    from tts_prep.preprocess.run import available_jobs
+
+    config = Configuration.from_dict(store, read_manifest(store).configuration)
+    parsed = parse_features(options, config)
+    _check_features(store, config, parsed, has_corpus=source.corpus is not None)
+    # Each feature or model iterates over the rows once.
+    rows = partial(source.rows, store, config)
+    recordings = rows() if parsed.recordings else None
+    jobs, aligned = jobs or available_jobs(), parsed.alignments
+    if parsed.features:
+        with make_progress(sys.stderr) as progress:
+            manifest = add_features(
+                store, parsed.features, recordings, alignments=aligned, jobs=jobs, progress=progress
+            )
+        for name, spec in specs_of(parsed.features).items():
+            say_array(store, spec, manifest.arrays[name].get("remarks", {}))
+    add_models(store, parsed, options, rows, jobs)
+    if parsed.aligner:
+        align(store, parsed.aligner, jobs)
+
+
+def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:
+    """Check that the features can be added to a store that is made."""
+    from tts_prep.errors import ConfigurationError
+
+    if parsed.config.alignments != config.alignments and parsed.alignments:
+        raise ConfigurationError(
+            "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "
+            "command that makes the store"
+        )
+    if parsed.recordings and not has_corpus:
+        raise ConfigurationError(
+            f"feature: {', '.join(parsed.recordings)} is computed from recordings; give --corpus CORPUS, which "
+            f"{store} was made from"
+        )
+
+
+def align(store: Path, settings: Any, jobs: int) -> None:
+    """Add durations to a complete store by a model that is trained on it, and print what was done.
+
+    Raises:
+        TtsPrepError: see `tts_prep.preprocess.add_durations`.
+    """
+    from tts_prep.additions.add_arrays import add_durations
+    from tts_prep.cli.progress import make_progress
+
+    with make_progress(sys.stderr) as progress:
+        manifest = add_durations(store, sample=settings.sample, jobs=jobs, progress=progress)
+    say(f"{store}: durations, aligned by a model of phones that was trained on {store} itself")
+    for remark in manifest.arrays["durations"].get("remarks", {}).values():
+        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"])
+        say(f"  {examples}")

@@ -1,0 +1,1 @@
+"""More datasets, samplers and batches: stores in a chain, filters, weights, mixtures, segments, priors."""

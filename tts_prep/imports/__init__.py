@@ -1,0 +1,1 @@
+"""Values from files: arrays, and durations from alignments."""

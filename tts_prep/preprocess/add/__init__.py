@@ -1,1 +1,0 @@
-"""Add arrays and columns to a complete store."""

@@ -1,1 +1,0 @@
-"""Optional processing of recordings before mels are computed; see `cleaner` for the order of steps."""

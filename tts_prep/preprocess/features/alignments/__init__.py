@@ -1,1 +1,0 @@
-"""Read alignments: TextGrids, CTM files, and durations in array or text files."""

@@ -1,0 +1,1 @@
+"""What is computed from samples besides the mel: cleaned recordings, pitch, spectrograms, mels of other presets."""

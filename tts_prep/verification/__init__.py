@@ -1,0 +1,1 @@
+"""Checks all files of a store, and makes broken ones again."""
