@@ -967,17 +967,6 @@ ROWS = [
         },
     ),
     Advice(
-        "`--symbols piper --blanks between`",
-        "export --help",
-        "--symbols piper --blanks between",
-        "run",
-        values={
-            "--symbols": "ljspeech CORPUS STORE --waveform int16 --language en-us --unknown drop --symbols",
-        },
-        status=0,
-        instead="export STORE NEW --to piper",
-    ),
-    Advice(
         "; 'tts-prep verify --repair CORPUS' makes it again",
         "reindex STORE",
         "tts-prep verify --repair CORPUS",
