@@ -1719,6 +1719,21 @@ def test_a_store_of_another_version_is_made_again(world: World) -> None:
     assert world.run("info", world.store)[0] == 0
 
 
+@types("frontend: 'tokenizer' needs a file, as --frontend tokenizer:FILE", "a tokenizer has its own; omit --symbols")
+def test_a_tokenizer_has_a_file_and_no_table(world: World) -> None:
+    tokenizers = pytest.importorskip("tokenizers", reason="the extra tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"Hello": 0, "?": 1}, unk_token="?"))
+    made.save(str(world.root / "tokenizer.json"))
+    given = f"tokenizer:{world.root / 'tokenizer.json'}"
+    for options, says in (
+        (("--frontend", "tokenizer"), "as --frontend tokenizer:FILE"),
+        (("--frontend", given, "--symbols", "vits"), "omit --symbols"),
+    ):
+        status, said = world.run("ljspeech", world.corpus, world.root / "NEW", *options)
+        assert (status, says in said) == (2, True), said
+    assert world.run("ljspeech", world.corpus, world.root / "NEW", "--frontend", given)[0] == 0
+
+
 def test_each_message_that_names_a_command_or_an_option_has_a_row() -> None:
     rows, literals = covered(), advices()
     assert [
@@ -1844,6 +1859,7 @@ EXTRAS = {
     "{what} need PyYAML": ("yaml", "pyyaml"),
     "a progress bar needs tqdm": ("prepare", "tqdm"),
     "URLs need fsspec": ("remote", "fsspec"),
+    "this needs {library}, which is not installed": ("tokenizers", "sentencepiece"),
     "note: numba is not installed": ("prepare", "numba"),
     "this needs {error.name}, which is not installed": ("prepare", "soundfile"),
 }

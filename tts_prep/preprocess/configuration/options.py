@@ -111,7 +111,8 @@ _CLEANING = (
 _TEXT = (
     Option(
         "frontend",
-        "Text frontend; 'tts-prep frontends' lists them.  [default: that of the language, usually espeak]",
+        "Text frontend; 'tts-prep frontends' lists them. tokenizer:FILE gives the ids of a language model's "
+        "tokenizer.  [default: that of the language, usually espeak]",
         metavar="NAME",
         group=TEXTS,
         other_names=("g2p", "phonemizer", "phonemize", "phonemes", "text-frontend"),

@@ -19,7 +19,7 @@ from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Fron
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend, get_frontend
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.symbols import TABLES, VoiceTable
+from tts_prep.preprocess.text.symbols import TABLES, TokenizerTable, VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 Pronunciation: TypeAlias = tuple[str, str, str | None]
@@ -38,8 +38,8 @@ class TextConfig:
         frontend: one of those of 'tts-prep frontends', or several by language; None selects by language.
         language: the language, in the frontend's terms; a corpus can set another language per utterance.
         normalize: normalize texts that the corpus does not mark as normalized.
-        symbols: the name of a table, the symbols themselves in the order of ids, or the table of a voice; None uses the
-            frontend's table.
+        symbols: the name of a table, the symbols themselves in the order of ids, the table of a voice, or the file of a
+            tokenizer; None uses the frontend's table.
             ``"auto"`` means that the table is to be collected from the corpus.
         unknown: the treatment of symbols that are not in the vocabulary: ``error``, ``unk`` or ``drop``.
         punctuation: ``attached`` or ``separate``; None uses the frontend's default.
@@ -56,7 +56,7 @@ class TextConfig:
     frontend: str | None = None
     language: str = "en-us"
     normalize: bool = True
-    symbols: str | tuple[str, ...] | VoiceTable | None = None
+    symbols: str | tuple[str, ...] | VoiceTable | TokenizerTable | None = None
     unknown: str = "error"
     punctuation: str | None = None
     ends: bool | None = None
@@ -279,16 +279,16 @@ def without_lexicon(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return {**configuration, "text": text}
 
 
-def _symbols_json(symbols: str | tuple[str, ...] | VoiceTable | None) -> Any:
-    if isinstance(symbols, VoiceTable):
-        return symbols.as_dict()
+def _symbols_json(symbols: str | tuple[str, ...] | VoiceTable | TokenizerTable | None) -> Any:
+    if isinstance(symbols, VoiceTable | TokenizerTable):
+        return symbols.as_dict() if isinstance(symbols, VoiceTable) else asdict(symbols)
     return list(symbols) if isinstance(symbols, tuple) else symbols
 
 
 def _symbols_of(value: Any) -> Any:
     """Return the result of `_symbols_json` as the symbols that it was."""
     if isinstance(value, Mapping):
-        return VoiceTable.from_dict(value)
+        return TokenizerTable(**value) if "packed" in value else VoiceTable.from_dict(value)
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -20,7 +20,7 @@ from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig, make_frontend
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.text.symbols import VoiceTable, choose_symbols
+from tts_prep.preprocess.text.symbols import TokenizerTable, VoiceTable, choose_symbols
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -245,6 +245,14 @@ class _Layer:
 
     def _text(self, text: TextConfig, settings: dict[str, Any]) -> TextConfig:
         table, lexicon = settings.pop("symbols", None), settings.pop("lexicon", None)
+        name = settings.get("frontend")
+        if isinstance(name, str) and name.startswith(_TOKENIZER):
+            if table is not None:
+                raise ConfigurationError("symbols: a tokenizer has its own; omit --symbols")
+            tokenizer = TokenizerTable.read(self.folder / name.removeprefix(_TOKENIZER))
+            text, settings = replace(text, symbols=tokenizer), {**settings, "frontend": _TOKENIZER[:-1]}
+        elif name is not None and isinstance(text.symbols, TokenizerTable):
+            text = replace(text, symbols=None)
         text = _changed(f"{self.where}text.", text, settings)
         text = text if table is None else self._with_symbols(text, table, settings)
         file = None if lexicon is None else _file(f"{self.where}text.lexicon", lexicon, self.folder)
@@ -262,6 +270,10 @@ class _Layer:
         # A voice's ids have blanks, unless the settings say otherwise.
         blanks = text.blanks if own is None or "blanks" in settings else own
         return replace(text, symbols=symbols, blanks=blanks)
+
+
+_TOKENIZER: Final = "tokenizer:"
+"""What the path of a tokenizer's file follows in the name of a frontend."""
 
 
 def _file(where: str, value: object, folder: Path) -> Path | None:

@@ -16,7 +16,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     join_symbols,
 )
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.symbols import AUTO, get_table
+from tts_prep.preprocess.text.symbols import AUTO, TokenizerTable, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
 
@@ -112,7 +112,7 @@ def get_frontend(
     name: str | None = None,
     *,
     language: str | None = None,
-    symbols: str | Symbols | None = None,
+    symbols: str | Symbols | TokenizerTable | None = None,
     unknown: str = "error",
     punctuation: str | None = None,
     ends: bool | None = None,
@@ -133,8 +133,9 @@ def get_frontend(
             several languages, a list such as ``"espeak,zh=mandarin-ipa,ja=japanese"``: each frontend is used for the
             language before it, the one without a language for all others; they share one table.
         language: the language of texts without a language; None uses the frontend's default.
-        symbols: the name of a table, a `Vocab`, or a list of symbols in the order of ids; None uses the frontend's
-            default. With ``"auto"``, all symbols are accepted, and `Frontend.split` returns those to collect.
+        symbols: the name of a table, a `Vocab`, a list of symbols in the order of ids, or the file of a tokenizer; None
+            uses the frontend's default. With ``"auto"``, all symbols are accepted, and `Frontend.split` returns those
+            to collect.
         unknown: the treatment of symbols that are not in the vocabulary: one of `UNKNOWN_POLICIES`.
         punctuation: one of `PUNCTUATION_STYLES`; None uses the frontend's default.
         ends: add the table's start and end symbols to every text; None does so if the table's system does.
@@ -147,8 +148,12 @@ def get_frontend(
     if isinstance(symbols, str):
         symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
     name = name or default_frontend(language or "en-us")
-    if "," in name or "=" in name:
-        frontend: Frontend = _by_language(name, language or "en-us", symbols, unknown, punctuation)
+    if isinstance(symbols, TokenizerTable) and name != "tokenizer":
+        raise ConfigurationError(f"frontend: a tokenizer reads all texts, without {name!r}")
+    if isinstance(symbols, TokenizerTable):
+        frontend: Frontend = _find(name)(symbols=symbols)
+    elif "," in name or "=" in name:
+        frontend = _by_language(name, language or "en-us", symbols, unknown, punctuation)
     else:
         spoken = {} if language is None else {"language": language}
         frontend = _find(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)

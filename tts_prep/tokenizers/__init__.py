@@ -1,0 +1,1 @@
+"""Frontends of tokenizers of language models."""
