@@ -624,9 +624,17 @@ ROWS = [
     # Options of corpora, and ids.
     Advice(
         "out, or write other punctuation",
-        "ljspeech CORPUS NEW --language en-us --symbols piper",
+        "ljspeech CORPUS NEW --language en-us --symbols coqui",
         "--unknown drop",
         values={"--unknown drop": "--unknown drop --overwrite"},
+        status=1,
+    ),
+    Advice(
+        "a mark that is not speech, ",
+        f"folder DIR NEW --marks error {' '.join(FAST)}",
+        "--marks remove",
+        state=folder(a="Hello <laugh> there.", b="Good bye."),
+        values={"--marks remove": "--marks remove --overwrite"},
         status=1,
     ),
     Advice(
