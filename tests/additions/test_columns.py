@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,9 @@ def store(tmp_path: Path) -> Path:
 
 
 def files(store: Path) -> dict[str, object]:
-    """Return the files of a store; of `sources.json` what a copy has too, as a replaced store is another folder."""
+    """Return the files of a store; of `sources.json` what a copy has too, without the history of commands."""
     found = {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
-    return {**found, SOURCES: read_sources(store)} if SOURCES in found else found
+    return {**found, SOURCES: replace(read_sources(store), history=())} if SOURCES in found else found
 
 
 ROWS = [

@@ -12,7 +12,7 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.text.frontends.frontend import join_symbols
 
-MANDARIN = ["今天天气很好，我们去散步吧。", "他花了¥3.5万，买了2辆车。", "我爱ok"]
+MANDARIN = ["今天天气很好，我们去散步吧。", "他花了¥3.5万，买了2辆车。", "국물이"]
 JAPANESE = ["今日は天気がいいから、散歩に行きましょう。", "何時ですか？", "東京😀"]
 KOREAN = ["국물이 많다.", "사과 5개를 샀어요!", "漢字"]
 
@@ -28,7 +28,7 @@ def write_corpus(root: Path, texts: list[str]) -> Path:
 @pytest.mark.parametrize(
     ("packages", "language", "texts", "first", "software", "reason"),
     [
-        (("opencc", "pypinyin", "rjieba"), "zh", MANDARIN, "j in1 t ian1", "pypinyin", "found 'ok'"),
+        (("opencc", "pypinyin", "rjieba"), "zh", MANDARIN, "j in1 t ian1", "pypinyin", "found '국물이'"),
         (("pyopenjtalk", "onnxruntime"), "ja", JAPANESE, "ky o o w a", "pyopenjtalk-plus", "cannot read '😀'"),
         (("ko_speech_tools", "mecab_ko"), "ko", KOREAN, "ᄀ ᅮ ᆼ ᄆ ᅮ ᄅ ᅵ ▁", "ko-speech-tools", "no Hangul in '漢字'"),
     ],

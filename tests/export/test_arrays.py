@@ -19,9 +19,9 @@ from stores import HOP_LENGTH, SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.additions.add_arrays import add_features
 from tts_prep.export import export
+from tts_prep.imports.arrays import make_imported
 from tts_prep.preprocess import add_array
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.features.registry import make_imported
 
 N_FRAMES = [7, 3, 9]
 KINDS = {

@@ -17,9 +17,9 @@ from commands import run
 from tts_prep.additions.add_arrays import add_features
 from tts_prep.errors import ConfigurationError
 from tts_prep.export import export
+from tts_prep.imports.arrays import make_imported
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import add_columns, configure
-from tts_prep.preprocess.features.registry import make_imported
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
 

@@ -33,6 +33,7 @@ def make_store(corpus, path, preset):
 
 def test_every_example_is_tested():
     tested = {
+        "gpt_sovits_models",
         "parakeet_ljspeech",
         "parakeet_wavenet",
         "speech_models",

@@ -93,11 +93,20 @@ def store_or_url(function: F) -> F:
     return click.argument("store", type=STORE_OR_URL, callback=_check_cache)(cache(size(function)))
 
 
-def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:
-    if isinstance(value, str) and ctx.params.get("cache") is None:
+def check_has_cache(store: Path | str, cache: Path | None) -> None:
+    """Check that a store at a URL has a folder for copies of its files.
+
+    Raises:
+        ConfigurationError: it has none.
+    """
+    if isinstance(store, str) and cache is None:
         raise ConfigurationError(
-            f"{without_secret(value)}: a URL; give a folder for copies of its files: --cache FOLDER"
+            f"{without_secret(store)}: a URL; give a folder for copies of its files: --cache FOLDER"
         )
+
+
+def _check_cache(ctx: click.Context, _: click.Parameter, value: Path | str) -> Path | str:
+    check_has_cache(value, ctx.params.get("cache"))
     if isinstance(value, Path) and ctx.params.get("cache") is not None:
         raise ConfigurationError(f"{value}: a folder needs no cache, which is for URLs; leave --cache out")
     if isinstance(value, str):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import PATH, STORE_OR_URL
+from tts_prep.cli.options import PATH, STORE_OR_URL, check_has_cache
 from tts_prep.cli.verbosity import quiet_option, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def diff(ctx: click.Context, first: Path | str, second: Path | str, cache: Path 
     from tts_prep.format.files.paths import is_url
     from tts_prep.loader.dataset.store import Store
 
+    for store in (first, second):
+        check_has_cache(store, cache)
     try:
         one, two = (Store(path, cache=cache if is_url(path) else None) for path in (first, second))
         found = compare_stores(one, two)

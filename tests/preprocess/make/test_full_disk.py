@@ -102,8 +102,8 @@ def test_a_limit_on_the_size_of_files_is_an_error_that_names_the_file(
         return write(*arguments)
 
     # From the first shard on: espeak-ng's library has to be copied before.
-    write = tts_prep.preprocess.make.shards._write
-    monkeypatch.setattr(tts_prep.preprocess.make.shards, "_write", limited)
+    write = tts_prep.preprocess.make.shards.write_rows
+    monkeypatch.setattr(tts_prep.preprocess.make.shards, "write_rows", limited)
     try:
         with pytest.raises(WriteError, match=r"shards/0000\d\.h5: cannot be written \(File too large\)"):
             run(corpus, path)
