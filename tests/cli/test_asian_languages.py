@@ -28,7 +28,7 @@ def write_corpus(root: Path, texts: list[str]) -> Path:
 @pytest.mark.parametrize(
     ("packages", "language", "texts", "first", "software", "reason"),
     [
-        (("opencc", "pypinyin", "rjieba"), "zh", MANDARIN, "j in1 t ian1", "pypinyin", "found '국물이'"),
+        (("opencc", "pypinyin", "rjieba"), "zh", MANDARIN, "j in1 t ian1", "pypinyin", "nothing to speak in '국물이'"),
         (("pyopenjtalk", "onnxruntime"), "ja", JAPANESE, "ky o o w a", "pyopenjtalk-plus", "cannot read '😀'"),
         (("ko_speech_tools", "mecab_ko"), "ko", KOREAN, "ᄀ ᅮ ᆼ ᄆ ᅮ ᄅ ᅵ ▁", "ko-speech-tools", "no Hangul in '漢字'"),
     ],
