@@ -189,8 +189,12 @@ def a_step_of_cleaning(package: Path) -> str:
         "    if config.limiter is not None:",
         "    waveform = waveform * (config.polarity or 1)",
     )
-    options = package / "preprocess" / "configuration" / "options.py"
-    added(options, '    Option("highpass"', '    Option("polarity", "Multiply by this.", float, group=CLEANING),')
+    options = package / "preprocess" / "configuration" / "options.json"
+    added(
+        options,
+        '    "highpass"',
+        '    "polarity": {"help": "Multiply by this.", "kind": "float", "group": "Cleaning"},',
+    )
     return (
         "from pathlib import Path; from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
         "from tts_prep.cli.settings import chosen_settings\n"
@@ -349,8 +353,8 @@ def a_scheme(package: Path) -> str:
 
 def an_option_of_a_setting(package: Path) -> str:
     folder = package / "preprocess" / "configuration"
-    option = '    Option("scratch", "A scratch setting.", int, metavar="N", group=STORE),'
-    added(folder / "options.py", '    Option(\n        "mel_dtype"', option)
+    option = '    "scratch": {"help": "A scratch setting.", "kind": "int", "metavar": "N", "group": "The store"},'
+    added(folder / "options.json", '    "mel_dtype"', option)
     added(folder / "records.py", '    mel_dtype: str = "float32"', "    scratch: int = 3")
     return (
         "from pathlib import Path; from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
@@ -364,8 +368,8 @@ def an_option_of_a_setting(package: Path) -> str:
 
 
 def an_option_of_all_corpora(package: Path) -> str:
-    path = package / "cli" / "options.py"
-    added(path, '    Option("limit"', '    Option("scratch_rows", "A scratch option.", int, metavar="N"),')
+    path = package / "cli" / "options.json"
+    added(path, '    "limit"', '    "scratch_rows": {"help": "A scratch option.", "kind": "int", "metavar": "N"},')
     return (
         "from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
         "for name in ('ljspeech', 'folder', 'manifest'):\n"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.options import (
+    OPTIONS,
     WRITTEN_STORE,
     additions,
     feature_options,
@@ -141,10 +141,10 @@ def add(
     from tts_prep.errors import ConfigurationError
 
     asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
-    if any(options[option.name] for option in FEATURE_OPTIONS):
+    if any(options[option.name] for option in OPTIONS["features"]):
         _add_features(store, source, how.jobs, options)
     elif not asked and not of.tables and not licence and not origin:
-        flags = [option.all_flags[0] for option in FEATURE_OPTIONS]
+        flags = [option.all_flags[0] for option in OPTIONS["features"]]
         flags += [addition.options[0].all_flags[0] for addition in additions() if addition.add]
         raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:

@@ -1,53 +1,22 @@
-"""The options ``--feature``, ``--alignments`` and ``--array``."""
+"""What the options ``--feature``, ``--alignments`` and ``--array`` ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tts_prep import doors
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
     from tts_prep.preprocess.plan.planned_store import CorpusRows
-
-_GROUP: Final = "Features"
-
-FEATURE_OPTIONS: Final = (
-    Option(
-        "features",
-        "Add a feature, such as pitch:algorithm=harvest,floor=80; 'tts-prep features' lists them with their settings. "
-        "MODULE:CLASS names a model of yours, which is called when the store is complete.",
-        flags=("--feature",),
-        metavar="NAME[:KEY=VALUE,…]",
-        repeated=True,
-        group=_GROUP,
-    ),
-    Option(
-        "alignments",
-        "Add durations from TextGrids or duration files, one per id, or from a CTM file.",
-        Path,
-        metavar="PATH",
-        group=_GROUP,
-        other_names=("durations", "duration", "textgrid", "textgrids", "mfa", "ctm"),
-    ),
-    Option(
-        "arrays",
-        "Import an array for each id from .npz, .h5 or a folder of .npy; AXIS is frame, phoneme, sample, utterance or "
-        "own. With axis=1, its second axis has the rows, as in codes [K, T] of neural codecs.",
-        flags=("--array",),
-        metavar="NAME[@AXIS[:axis=1]]=PATH",
-        repeated=True,
-        group=_GROUP,
-    ),
-)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 import click
 
 from tts_prep import doors
-from tts_prep.cli.features import FEATURE_OPTIONS
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
 from tts_prep.format.files.paths import is_url, without_secret
-from tts_prep.preprocess.configuration.options import MELS, SETTINGS, STORE, preset_names
-from tts_prep.preprocess.option import KINDS, Option
+from tts_prep.preprocess.configuration.options import SETTINGS
+from tts_prep.preprocess.option import KINDS, Option, OptionTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -208,112 +207,8 @@ def completion(values: Callable[[], Iterable[str]]) -> Callable[[click.Context, 
     return lambda _, __, incomplete: [name for name in values() if name.startswith(incomplete)]
 
 
-_RUN: Final = "The run"
-
-_PRESETS: Final = (
-    Option(
-        "preset",
-        "Preset of mel settings; 'tts-prep presets' lists them.  [default: parakeet]",
-        metavar="NAME",
-        values=preset_names,
-        group=MELS,
-    ),
-    Option(
-        "vocoder_config",
-        "The settings of a vocoder or model, from the configuration file of its checkpoint, in place of a preset: of "
-        "HiFi-GAN, BigVGAN, Vocos, VITS, Coqui, NeMo, Matcha-TTS, F5-TTS, CosyVoice, Amphion and others.",
-        Path,
-        metavar="FILE",
-        group=MELS,
-        other_names=("vocoder",),
-    ),
-    Option("config", "TOML file of settings, which override the preset.", Path, metavar="FILE", group=MELS),
-    Option("like", "All settings of another store, which other options override.", Path, metavar="STORE", group=MELS),
-)
-_ROWS: Final = (
-    Option(
-        "splits",
-        "Set the column 'split' to NAME for the ids in FILE; may be repeated.",
-        flags=("--split",),
-        metavar="NAME=FILE",
-        repeated=True,
-    ),
-    Option("limit", "Use only the first N rows.", int, metavar="N", other_names=("max-rows", "n", "head")),
-    Option(
-        "corrections",
-        "Use the texts and speakers of a table with the columns id, text, speaker, where it has some. --update keeps "
-        "those of before unless a file is given, or none.",
-        Path,
-        metavar="FILE",
-    ),
-    Option(
-        "exclude",
-        "Leave out the ids of a list, or those with no in the column keep of a table. --update keeps those of before "
-        "left out unless a file is given, or none.",
-        Path,
-        metavar="FILE",
-        other_names=("skip", "ignore", "blacklist"),
-    ),
-)
-_PROVENANCE: Final = (
-    Option(
-        "licence",
-        "Licence of recordings and texts, such as cc-by-4.0, which the store keeps.",
-        flags=("--license",),
-        metavar="ID|TEXT",
-        group=STORE,
-        other_names=("licence", "licence-text", "license-text"),
-    ),
-    Option(
-        "origin",
-        "Where recordings and texts come from, and how they were made, which the store keeps.",
-        metavar="TEXT",
-        group=STORE,
-        other_names=("source", "provenance", "attribution"),
-    ),
-)
-_REPLACEMENT: Final = (
-    Option(
-        "overwrite",
-        "Replace an existing store once the new one is complete.",
-        bool,
-        default=False,
-        group=STORE,
-        other_names=("force", "replace"),
-    ),
-    Option("update", "Like --overwrite, but reuse unchanged shards.", bool, default=False, group=STORE),
-    Option(
-        "reread",
-        "Read all recordings of an existing store again, not only those of another size or time.",
-        bool,
-        default=False,
-        group=STORE,
-        other_names=("rehash", "checksum", "no-cache"),
-    ),
-)
-_PROCESSES: Final = (
-    Option(
-        "jobs",
-        "Worker processes.  [default: one per processor]",
-        int,
-        flags=("--jobs", "-j"),
-        metavar="N",
-        group=_RUN,
-        other_names=("workers", "num-workers", "n-jobs", "nj", "threads", "processes", "num-proc"),
-    ),
-    Option(
-        "backend",
-        "Backend of the workers: local (this machine), dask, or another backend of joblib.",
-        default="local",
-        metavar="NAME",
-        group=_RUN,
-    ),
-    Option("scheduler", "Address of a Dask scheduler.  [default: a local cluster]", metavar="ADDRESS", group=_RUN),
-    Option(
-        "part", "Make only the shards of part K of N; 'tts-prep finish' completes the store.", metavar="K/N", group=_RUN
-    ),
-    Option("max_failures", "Stop if more rows than this fail.", default="1%", metavar="N|P%", group=_RUN),
-)
+OPTIONS: Final = OptionTable(__file__)
+"""The options of all commands that make a store; ``tts-prep add`` has those of features and provenance, too."""
 
 
 def record_option(option: Option) -> Callable[[F], F]:
@@ -323,33 +218,23 @@ def record_option(option: Option) -> Callable[[F], F]:
 
 def feature_options(function: F) -> F:
     """Add ``--feature``, ``--alignments`` and ``--array``."""
-    for option in reversed(FEATURE_OPTIONS):
+    for option in reversed(OPTIONS["features"]):
         function = record_option(option)(function)
     return function
 
 
 def provenance_options(function: F) -> F:
     """Add ``--license`` and ``--origin``."""
-    for option in reversed(_PROVENANCE):
+    for option in reversed(OPTIONS["provenance"]):
         function = record_option(option)(function)
     return function
 
 
 _FIRST: Final = frozenset(
-    [
-        "splits",
-        "preset",
-        "sample_rate",
-        "trim_db",
-        "frontend",
-        "language",
-        "symbols",
-        "features",
-        "alignments",
-        "waveform_dtype",
-        "update",
-        "jobs",
-    ]
+    (
+        *("splits", "preset", "sample_rate", "trim_db", "frontend", "language", "symbols"),
+        *("features", "alignments", "waveform_dtype", "update", "jobs"),
+    )
 )
 """The options of all corpora that are shown first; ``--help all`` shows the others."""
 
@@ -357,10 +242,12 @@ _FIRST: Final = frozenset(
 def corpus_options() -> list[GroupedOption]:
     """Return the options of all commands that make a store."""
     settings = (option for options in SETTINGS.values() for option in options)
-    options = (*_ROWS, *_PRESETS, *settings, *FEATURE_OPTIONS, *_PROVENANCE, *_REPLACEMENT, *_PROCESSES)
+    options = (*OPTIONS["corpus"], *settings, *OPTIONS["features"], *OPTIONS["provenance"], *OPTIONS["run"])
     names = {option.name for option in options}
     brought = [option for addition in additions() if not addition.add for option in addition.options]
-    of_features = [replace(option, group=FEATURE_OPTIONS[0].group) for option in brought if option.name not in names]
+    of_features = [
+        replace(option, group=OPTIONS["features"][0].group) for option in brought if option.name not in names
+    ]
     made = [click_option(option) for option in (*options, *of_features)]
     for option in made:
         option.is_further = option.name not in _FIRST

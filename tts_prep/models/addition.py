@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tts_prep.cli.options import Addition
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import one_line
-from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
@@ -20,33 +20,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import CorpusAlignments
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
-OPTIONS: Final = Addition(
-    (
-        Option(
-            "devices",
-            "The device of each process of a model, such as cuda:0,cuda:1.  [default: cpu, --jobs times]",
-            metavar="NAME,…",
-        ),
-        Option("batch_seconds", "The maximum padded duration of a model's batches.", float, metavar="S"),
-        Option(
-            "timeout",
-            "Seconds that a model's batch may take; then it is tried again one utterance at a time.",
-            float,
-            metavar="S",
-            default=600.0,
-        ),
-        Option(
-            "load_timeout",
-            "Seconds that loading a model may take in each process; then the command ends.",
-            float,
-            metavar="S",
-            default=3600.0,
-        ),
-        Option(
-            "max_failures", "Stop if a model has no value for more utterances than this.", metavar="N|P%", default="1%"
-        ),
-    )
-)
+OPTIONS: Final = Addition(OptionTable(__file__)["add"])
 
 
 def add(

@@ -1,12 +1,15 @@
 """Options of commands, declared beside what they set. The command line makes its options of these records.
 
-A record names no library of the command line, and this module imports nothing, so that help texts need nothing else.
+A record names no library of the command line, and this module imports no other, so that help texts need nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import importlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,3 +66,43 @@ class Option:
         if self.flags:
             return self.flags
         return (flag + flag.replace("--", "/--no-", 1),) if self.kind is bool and self.default is None else (flag,)
+
+
+class OptionTable(Mapping[str, tuple[Option, ...]]):
+    """The options of a file ``options.json`` by section, which is read when the first is taken.
+
+    The file has, for each option, the attributes that differ from the defaults. It is JSON, because tomllib takes 10 ms
+    to be imported, a tenth of a help text.
+
+    Args:
+        module: a module in the folder of the file: its ``__file__``.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._file = Path(module).with_name("options.json")
+
+    @cached_property
+    def _sections(self) -> dict[str, tuple[Option, ...]]:
+        sections = json.loads(self._file.read_text("utf-8"))
+        return {title: tuple(_option(name, **of) for name, of in rows.items()) for title, rows in sections.items()}
+
+    def __getitem__(self, section: str) -> tuple[Option, ...]:
+        return self._sections[section]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections)
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+
+def _option(name: str, *, kind: str = "str", values: str = "", **of: Any) -> Option:
+    settings: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in of.items()}
+    kinds = {known.__name__: known for known in KINDS}
+    return Option(name, kind=kinds[kind], values=_named(values) if values else None, **settings)
+
+
+def _named(place: str) -> Callable[[], Iterable[str]]:
+    """Return a function that calls ``module:function``, which is imported when it is called."""
+    module, _, name = place.partition(":")
+    return lambda: getattr(importlib.import_module(module), name)()
