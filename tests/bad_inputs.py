@@ -371,6 +371,7 @@ def _additions() -> Iterator[Case]:
         ("an array that lacks utterances", "--array vector@utterance=FILE.npz"),
         ("an axis that does not exist", "--array vector@word=CORPUS"),
         ("an array in a file of another kind", "--array vector@utterance=CORPUS/metadata.csv"),
+        ("a column that depends on something else", "--columns FILE.csv --depends-on mel"),
     ):
         yield Case(given, f"add STORE {option} --jobs 1", _whole)
 

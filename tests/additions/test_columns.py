@@ -61,7 +61,9 @@ def test_scores_are_columns_like_any_other(store: Path, tmp_path: Path, capsys, 
     assert (status, err) == (0, "")
     assert out.splitlines() == [
         f"{store}: keep, 3 categories, missing in 2 utterances",
-        f"{store}: wer, numbers, missing in 2 utterances",
+        f"{store}: wer, numbers, missing in 2 utterances; depends on audio and text",
+        "note: keep: --update clears a value where text, audio or speaker of its row changes; --depends-on says which "
+        "of them, or nothing",
     ]
     dataset = UtteranceDataset(store, verify=True)
     np.testing.assert_array_equal(dataset.wer, [-1.5e-3, np.nan, 0.25, np.nan])
@@ -117,12 +119,15 @@ def test_columns_are_replaced_and_removed_by_name_and_others_stay(store: Path, c
     original = remove_columns(store, ["other"]) and files(store)
     add_columns(store, {"id": IDS, "wer": [1, 2, 3, 4], "kind": ["a", "b", "a", "b"]})
     first = files(store)
-    with pytest.raises(StoreError, match=r"has the columns wer already; --replace \(replace=True\) replaces them"):
-        add_columns(store, {"id": IDS, "wer": [5, 6, 7, 8]})
+    with pytest.raises(StoreError, match=r"column 'wer': has other values for 3 utterances, such as 'two'; --replace "):
+        add_columns(store, {"id": IDS, "wer": [1, 6, 7, 8]})
+    with pytest.raises(StoreError, match="column 'wer': has numbers, such as of 'three', and the table has texts"):
+        add_columns(store, {"id": IDS[:2], "wer": ["x", "y"]}, replace=True)
     assert files(store) == first
-    add_columns(store, {"id": IDS[:2], "wer": ["x", "y"]}, replace=True)
+    add_columns(store, {"id": IDS, "wer": ["x", "y", "", ""]}, replace=True)
     dataset = UtteranceDataset(store)
     assert (list(dataset.wer), list(dataset.kind)) == (["x", "y", "", ""], ["a", "b", "a", "b"])
+    remove_columns(store, ["wer"])
     add_columns(store, {"id": IDS, "wer": [1, 2, 3, 4]}, replace=True)
     assert files(store) == first
     status, out, _ = run(capsys, "remove", store, "--columns", "kind")
@@ -334,8 +339,8 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
     status, out, _ = run(capsys, "add", store, "--columns", write_table(tmp_path / "s.csv", table))
     assert status == 0
     assert out.splitlines() == [
-        f"{store}: hypothesis, texts",
-        f"{store}: wer, numbers",
+        f"{store}: hypothesis, texts; depends on audio and text",
+        f"{store}: wer, numbers; depends on audio and text",
         f"{tmp_path / 's.csv'}: 4 rows of no utterance of the store: gone0, gone1, gone2, …",
         f"{tmp_path / 's.csv'}: not added, every store has them: text; --corrections of the corpus command uses text",
     ]
@@ -500,7 +505,7 @@ def test_texts_are_replaced_by_other_kinds_and_removed(store: Path, capsys) -> N
     add_columns(store, {"id": IDS, "other": [1, 2, 3, 4]})
     before = remove_columns(store, ["other"]) and files(store)
     add_columns(store, {"id": IDS, "note": NOTES, "wer": [1, 2, 3, 4]})
-    with pytest.raises(StoreError, match="has the columns note already; --replace"):
+    with pytest.raises(StoreError, match="column 'note': has other values for 3 utterances, such as 'a/one'"):
         add_columns(store, {"id": IDS, "note": [1, 2, 3, 4]})
     add_columns(store, {"id": IDS, "note": [1, 2, 3, 4], "heard": NOTES, "wer": NOTES}, replace=True)
     dataset = UtteranceDataset(store, verify=True)

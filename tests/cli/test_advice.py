@@ -321,15 +321,37 @@ ROWS = [
     ),
     Advice("--quiet and --verbose exclude each other", f"{LJSPEECH} --quiet --verbose", "--quiet", "drop"),
     Advice(
-        "the columns {', '.join(again)} already",
+        "has other values for {n}",
         "add STORE --columns FILE.csv",
         "--replace",
         state=lambda world: (
             world.make(),
             world.text("FILE.csv", "id,mos\nS-0001,3\n"),
             world.run("add", world.store, "--columns", world.root / "FILE.csv"),
+            world.text("FILE.csv", "id,mos\nS-0001,4\n"),
         ),
         status=1,
+    ),
+    Advice(
+        "and the table has {kinds[1]}",
+        "add STORE --columns FILE.csv",
+        "tts-prep remove STORE --columns mos",
+        "run",
+        lambda world: (
+            world.make(),
+            world.text("FILE.csv", "id,mos\nS-0001,3\n"),
+            world.run("add", world.store, "--columns", world.root / "FILE.csv"),
+            world.text("FILE.csv", "id,mos\nS-0002,good\n"),
+        ),
+        status=1,
+    ),
+    Advice(
+        "--update clears a value where text, audio or speaker of its row changes",
+        "add STORE --columns FILE.csv",
+        "--depends-on",
+        state=lambda world: (world.make(), world.text("FILE.csv", "id,rating\nS-0001,3\n")),
+        values={"--depends-on": "--depends-on audio"},
+        status=0,
     ),
     # Stores without what is needed.
     *(

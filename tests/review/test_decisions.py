@@ -252,4 +252,16 @@ def test_files_of_three_reviewers_are_merged_by_a_command(tmp_path: Path, capsys
     assert "1 contradiction\n" in out
     assert read_decisions(tmp_path / "merged.csv") == {"a": Decision("unsure"), "b": Decision("yes")}
     assert run(capsys, "merge-decisions", *files[:2])[0] == 0
+    # Scores, beside decisions and alone.
+    scores = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    scores[0].write_text("id,keep,mos,tone\na,yes,3,\nb,,4,warm\n")
+    scores[1].write_text("id,mos,when\nb,5,monday\nc,2,\n")
+    status, out, _ = run(capsys, "merge-decisions", *scores, "-o", tmp_path / "scores.csv")
+    assert (status, f"b: mos: '4' ({scores[0]}), '5' ({scores[1]})" in out) == (1, True)
+    assert (tmp_path / "scores.csv").read_text().splitlines() == [
+        "id,keep,text,speaker,note,mos,tone,when",
+        "a,yes,,,,3,,",
+        "b,,,,,,warm,monday",
+        "c,,,,,2,,",
+    ]
     assert run(capsys, "merge-decisions", files[0])[0] == 2

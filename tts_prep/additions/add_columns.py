@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.additions.add_arrays import is_intact, stored_shards
-from tts_prep.additions.column_table import ColumnTable, read_column_table
+from tts_prep.additions.column_table import ColumnTable, guessed_dependencies, read_column_table
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import assemble_store
 from tts_prep.format.files.atomic import remove_folder
@@ -22,7 +23,7 @@ from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.layout import ADDED_ARRAYS, INDEX, OWN, UTTERANCE
-from tts_prep.format.records.arrays import EXTERNAL, EXTERNAL_TEXTS, ArraySpec, is_reserved
+from tts_prep.format.records.arrays import DEPENDENCIES, EXTERNAL, EXTERNAL_TEXTS, ArraySpec, is_reserved
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.preprocess.make.array_files import index_array_files
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
@@ -77,12 +78,13 @@ def add_columns(
     source: str | Path | Mapping[str, Sequence[Any]] | Any,
     *,
     replace: bool = False,
+    depends_on: Collection[str] | None = None,
     progress: ShowProgress = in_notebooks,
 ) -> ColumnTable:
     """Add columns of numbers, categories or texts to the index of a complete store; return what was added.
 
-    They are columns like any other: filters, `check`, reports and exports use them. If interrupted, the store is
-    unchanged.
+    They are columns like any other: filters, `check`, reports and exports use them. Missing values of a column that was
+    added before are filled. If interrupted, the store is unchanged.
 
     Example:
         >>> from tts_prep.loader import UtteranceDataset
@@ -99,24 +101,35 @@ def add_columns(
             utterance without a row, and an empty value, or among numbers ``NA`` or ``null``, has NaN, or an empty text.
             True and false are 1 and 0. With a value such as ``007``, or an integer above 2⁵³, all of a column are
             texts. A column of more than 256 different texts is one of texts, not categories.
-        replace: whether columns that were added before are replaced.
+        replace: whether values that were added before are replaced, for the rows of the table, also by missing ones.
+        depends_on: what the columns depend on, of their row: some of ``text``, ``audio`` and ``speaker``, or nothing;
+            where that changes, an update clears the value. None keeps what a column had; of a new one, its name says
+            it (``wer``, ``snr``, ``license``), or it depends on all.
         progress: called with the number of finished utterances of each step.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
-        ConfigurationError: a column has an invalid name.
-        StoreError: the store is incomplete, or has a column with one of the names.
+        ConfigurationError: a column has an invalid name, or depends on something else.
+        StoreError: the store is incomplete, or has a column with one of the names, of its own or with other values.
     """
     store = Path(store)
+    if depends_on is not None and (isinstance(depends_on, str) or not {*depends_on} <= {*DEPENDENCIES}):
+        raise ConfigurationError(
+            f"depends-on: expected nothing, or some of {', '.join(DEPENDENCIES)}, found {depends_on!r}"
+        )
     with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
         source = Path(source) if isinstance(source, str) else source
-        table = read_column_table(source, index_values(store, manifest, "id"), progress)
-        if (again := sorted({*table.names} & {*known.names})) and not replace:
-            raise StoreError(
-                f"{store}: has the columns {', '.join(again)} already; --replace (replace=True) replaces them"
-            )
+        ids = index_values(store, manifest, "id")
+        of_texts = set() if replace else {*known.texts, *known.categories}
+        table = read_column_table(source, ids, progress, of_texts).filled(store, known, ids, replace=replace)
+        depends = dict.fromkeys(table.names, depends_on)
+        if depends_on is None:
+            depends = {name: guessed_dependencies(name) for name in table.names if name not in known.names}
+            depends |= {name: of for name, of in known.depends.items() if name in table.names}
+        said = {name: tuple(sorted(of)) for name, of in depends.items() if of is not None}
+        table = replace_fields(table, depends=said)
         _rewrite(transaction, manifest, known.joined(table), (), progress)
         return table
 
@@ -219,7 +232,7 @@ def _numbers_array(columns: ColumnTable) -> ArraySpec:
     tables = {name: list(columns.categories[name]) for name in names if name in columns.categories}
     table = np.stack([columns.values[name] for name in names], axis=1) if names else np.empty(0)
     digest = hashlib.sha256(np.ascontiguousarray(table, "<f8").tobytes()).hexdigest()
-    settings = {"sha256": digest, **({"categories": tables} if tables else {})}
+    settings = {"sha256": digest, **({"categories": tables} if tables else {}), **_dependencies(columns, names)}
     return ArraySpec(EXTERNAL, "float64", (len(names),), UTTERANCE, settings=settings, index_columns=names)
 
 
@@ -230,7 +243,13 @@ def _texts_array(columns: ColumnTable) -> ArraySpec:
     for name in names:
         for text in columns.texts[name]:
             digest.update(text.encode() + b"\0")
-    return ArraySpec(EXTERNAL_TEXTS, "uint8", (), OWN, settings={"sha256": digest.hexdigest()}, text_columns=names)
+    settings = {"sha256": digest.hexdigest(), **_dependencies(columns, names)}
+    return ArraySpec(EXTERNAL_TEXTS, "uint8", (), OWN, settings=settings, text_columns=names)
+
+
+def _dependencies(columns: ColumnTable, names: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    found = {name: list(of) for name, of in sorted(columns.depends.items()) if name in names}
+    return {"depends_on": found} if found else {}
 
 
 def _values(columns: ColumnTable, array: ArraySpec, rows: slice) -> list[Array]:
@@ -262,7 +281,7 @@ def _external_columns(store: Path, manifest: Manifest) -> ColumnTable:
     categories: dict[str, tuple[str, ...]] = {}
     texts: dict[str, Sequence[str]] = {}
     specs = [manifest.specs[name] for name in (EXTERNAL, EXTERNAL_TEXTS) if name in manifest.specs]
-    for name in (name for spec in specs for name in (*spec.index_columns, *spec.text_columns)):
+    for name in (name for spec in specs for name in spec.own_names):
         column = _index_column(store, manifest, name)
         if isinstance(column, CategoryColumn):
             values[name], categories[name] = np.array(column.codes, np.float64), tuple(column.table)
@@ -270,7 +289,8 @@ def _external_columns(store: Path, manifest: Manifest) -> ColumnTable:
             texts[name] = column.take(np.arange(len(column)))
         else:
             values[name] = np.array(column, np.float64)
-    return ColumnTable(values, categories, {}, texts)
+    depends = {name: of for spec in specs for name, of in spec.depends.items()}
+    return ColumnTable(values, categories, {}, texts, depends=depends)
 
 
 def check_column_names(store: Path, manifest: Manifest, array: ArraySpec) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -12,11 +15,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, CorpusError, one_line
+from tts_prep.errors import ConfigurationError, CorpusError, StoreError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.preprocess.corpora.lines import table_rows
 from tts_prep.preprocess.table_values import is_missing, is_name_of_digits, is_word_for_missing, number_of
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
+from tts_prep.quantities import count_text
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is one of texts."""
@@ -79,7 +83,7 @@ class _Column:
 
     @property
     def is_number(self) -> bool:
-        return bool(self.number) and not self.texts
+        return bool(self.number) and not self.texts and not self.has_names
 
     @property
     def is_mixed(self) -> bool:
@@ -94,7 +98,7 @@ class _Column:
     @property
     def is_text(self) -> bool:
         """Whether the texts are too many or too long for categories; then some of them can look like numbers."""
-        return bool(self.texts) and (self.is_long or len(self.values) > MAX_CATEGORIES)
+        return bool(self.texts or self.has_names) and (self.is_long or len(self.values) > MAX_CATEGORIES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,10 @@ class ColumnTable:
         texts: name → [n] texts, of columns with too many different ones for a category; empty if missing.
         unknown: ids or paths of the table that the store does not have, up to three, and their number.
         own: columns that are not added, because every store has them.
+        named: the utterances that the table names, [n].
+        depends: name → what the column depends on, of its row: some of `DEPENDENCIES`; a column that is not here, on
+            all.
+        shared: columns with values of other utterances that the store had before.
     """
 
     values: Mapping[str, npt.NDArray[np.float64]]
@@ -116,6 +124,9 @@ class ColumnTable:
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unknown: tuple[tuple[str, ...], int] = ((), 0)
     own: tuple[str, ...] = ()
+    named: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    depends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = self.names[:3]
@@ -130,18 +141,95 @@ class ColumnTable:
         """Return the table without some columns."""
         values = {name: values for name, values in self.values.items() if name not in names}
         categories = {name: table for name, table in self.categories.items() if name not in names}
-        return ColumnTable(values, categories, {}, {name: self.texts[name] for name in self.texts if name not in names})
+        texts = {name: texts for name, texts in self.texts.items() if name not in names}
+        return ColumnTable(values, categories, {}, texts, depends=self.depends)
 
     def joined(self, other: ColumnTable) -> ColumnTable:
         """Return the columns of both tables, with those of the other one in place of those of the same name."""
         rest = self.without(other.names)
         return ColumnTable(
-            {**rest.values, **other.values}, {**rest.categories, **other.categories}, {}, {**rest.texts, **other.texts}
+            {**rest.values, **other.values},
+            {**rest.categories, **other.categories},
+            {},
+            {**rest.texts, **other.texts},
+            depends={**{name: of for name, of in self.depends.items() if name not in other.names}, **other.depends},
+        )
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return the values of a column: numbers, or texts as objects."""
+        if name in self.texts:
+            return np.array(self.texts[name], object)
+        values = self.values[name]
+        return np.array(self.categories[name], object)[values.astype(np.int64)] if name in self.categories else values
+
+    def filled(self, store: Path, old: ColumnTable, ids: Sequence[str], *, replace: bool) -> ColumnTable:
+        """Return the table with the values of an older one, in columns of both, for other utterances.
+
+        Args:
+            store, ids: the store of the older table and its ids.
+            replace: whether a row of the table replaces a value, also by none; otherwise it fills missing ones.
+
+        Raises:
+            StoreError: the older table has another value, or other rows of another kind.
+        """
+        values, texts, categories = {**self.values}, {**self.texts}, {**self.categories}
+        missing, shared = {**self.missing}, []
+        for name in sorted({*self.names} & {*old.names}):
+            before, new = old.column(name), self.column(name)
+            has_before, has_new = _is_given(before), _is_given(new)
+            stays = has_before & ~self.named if replace else has_before
+            _check_filled(store, name, ids, (before, new), stays, has_before & has_new & (not replace))
+            if before.dtype != new.dtype or not stays.any():
+                continue
+            merged = np.where(self.named if replace else has_new, new, before)
+            missing[name] = int((~_is_given(merged)).sum())
+            shared += [name] if replace or (stays & ~has_new).any() else []
+            for of in (values, texts, categories):
+                of.pop(name, None)
+            found = {*merged} - {""} if new.dtype == object else set()
+            if new.dtype != object:
+                values[name] = merged
+            elif len(found) > MAX_CATEGORIES or max(map(len, found), default=0) > _MAX_CATEGORY:
+                texts[name] = merged.tolist()
+            else:
+                table, codes = np.unique(merged, return_inverse=True)
+                values[name], categories[name] = codes.astype(np.float64), tuple(table.tolist())
+        return replace_fields(
+            self, values=values, texts=texts, categories=categories, missing=missing, shared=tuple(shared)
+        )
+
+
+def _check_filled(store: Path, name: str, ids: Sequence[str], columns: tuple[Any, Any], stays: Any, both: Any) -> None:
+    """Check that a column can get values of another one.
+
+    Args:
+        columns: its values, and the new ones.
+        stays, both: where its values stay, and where both have one that must be the same.
+    """
+    (before, new), where = columns, f"{store}: column '{name}'"
+    if before.dtype != new.dtype and stays.any():
+        kinds = ["texts" if of.dtype == object else "numbers" for of in columns]
+        raise StoreError(
+            one_line(
+                f"{where}: has {kinds[0]}, such as of '{ids[int(stays.argmax())]}', and the table has {kinds[1]}; "
+                f"'tts-prep remove {store} --columns {name}' removes it"
+            )
+        )
+    if (other := both & (before != new)).any():
+        n = count_text(int(other.sum()), "utterance")
+        raise StoreError(
+            one_line(
+                f"{where}: has other values for {n}, such as '{ids[int(other.argmax())]}'; --replace (replace=True) "
+                "replaces those of the table's rows"
+            )
         )
 
 
 def read_column_table(
-    source: Path | Mapping[str, Sequence[Any]] | Any, ids: Sequence[str], progress: ShowProgress = in_notebooks
+    source: Path | Mapping[str, Sequence[Any]] | Any,
+    ids: Sequence[str],
+    progress: ShowProgress = in_notebooks,
+    texts: Collection[str] = (),
 ) -> ColumnTable:
     """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
 
@@ -153,6 +241,7 @@ def read_column_table(
             pyarrow.
         ids: the ids of the store.
         progress: called with the number of joined utterances of each step.
+        texts: the columns whose values are texts, also where they look like numbers.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -160,7 +249,7 @@ def read_column_table(
     if not isinstance(source, Path | Mapping):
         source = _columns_of(source)
     where = str(source) if isinstance(source, Path) else "columns"
-    reader = _Reader(where, ids)
+    reader = _Reader(where, ids, texts)
     for number, (place, values) in enumerate(_rows(source)):
         if number % _REPORT_EVERY == 0:
             progress(Progress(reader.joined, len(ids), step="checking the table"))
@@ -210,8 +299,8 @@ class _Reader:
         joined: the number of rows of the table that were joined since it was last opened.
     """
 
-    def __init__(self, where: str, ids: Sequence[str]) -> None:
-        self._where = where
+    def __init__(self, where: str, ids: Sequence[str], texts: Collection[str]) -> None:
+        self._where, self._texts = where, texts
         self.joined = 0
         self._rows = {id_: row for row, id_ in enumerate(ids)}
         # Where each row was read, for messages about repeated ones; empty if it was not.
@@ -247,7 +336,7 @@ class _Reader:
                 self._own[name] = None
             elif not is_missing(value):
                 _check_value(where, name, value)
-                self._columns.setdefault(column, _Column()).add(where, value)
+                self._columns.setdefault(column, _Column(has_names=column in self._texts)).add(where, value)
 
     def _join(self, where: str, values: Mapping[str, Any]) -> tuple[str, int | None]:
         """Return the column by which a row is joined, and the row of the store."""
@@ -356,7 +445,22 @@ class _Reader:
                 categories[name] = ("", *categories[name])
                 values[:] = np.where(absent, 0, values + 1)
         unknown = (tuple(self._unknown), self._n_unknown)
-        return ColumnTable(table.values, categories, missing, table.texts, unknown, tuple(self._own))
+        named = np.array([bool(place) for place in self._places], np.bool_)
+        return ColumnTable(table.values, categories, missing, table.texts, unknown, tuple(self._own), named)
+
+
+def _is_given(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return where a column has a value."""
+    given: npt.NDArray[np.bool_] = column != "" if column.dtype == object else ~np.isnan(column)
+    return given
+
+
+def guessed_dependencies(name: str) -> tuple[str, ...] | None:
+    """Return what a column of a name depends on, of its row; None if the name does not say it."""
+    rows = json.loads(importlib.resources.files(__package__).joinpath("meanings.json").read_text("utf-8"))
+    words = {name, *name.split("_")}
+    fitting = (row for row in rows if name in row.get("names", ()) or words.intersection(row.get("words", ())))
+    return next((tuple(row["depends_on"]) for row in fitting), None)
 
 
 def _check_value(where: str, name: str, value: Any) -> None:

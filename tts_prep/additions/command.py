@@ -104,7 +104,12 @@ class _Tables:
 class _How:
     """How things are added."""
 
-    replace: bool = option("Replace columns that --columns has added before.", default=False)
+    replace: bool = option("Replace values that --columns has added before, for the rows of FILE.", default=False)
+    depends_on: str | None = option(
+        "What the columns depend on, of their row: some of text, audio and speaker, or nothing. Where it changes, "
+        "--update clears the value.  [default: guessed from their names, and printed]",
+        metavar="NAME,…",
+    )
     jobs: int | None = option("Worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N")
 
 
@@ -149,7 +154,7 @@ def add(
         raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:
         _add_provenance(store, licence or "", origin or "")
-    columns = {name: table for table in of.tables for name in _add_columns(store, table, how.replace)}
+    columns = [column for table in of.tables for column in _add_columns(store, table, how)]
     for addition in asked:
         if addition.add:
             addition.add(store, options)
@@ -166,17 +171,26 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
         say(one_line(f"{store}: {key}: {text}"))
 
 
-def _add_columns(store: Path, file: Path, replace: bool) -> tuple[str, ...]:
+def _add_columns(store: Path, file: Path, of: _How) -> list[tuple[str, Path, bool]]:
+    """Add the columns of a file; return those that were added, the file, and whether they have values of others."""
     from tts_prep.additions.add_columns import add_columns
     from tts_prep.cli.progress import make_progress
 
+    given = None if of.depends_on is None else [name.strip() for name in of.depends_on.split(",")]
+    depends_on = [] if given == ["nothing"] else given
     with make_progress(sys.stderr) as progress:
-        added = add_columns(store, file, replace=replace, progress=progress)
+        added = add_columns(store, file, replace=of.replace, depends_on=depends_on, progress=progress)
     for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
         kind = "texts" if name in added.texts else kind
         missing = f", missing in {count_text(added.missing[name], 'utterance')}" if added.missing[name] else ""
-        say(f"{store}: {name}, {kind}{missing}")
+        depends = f"; depends on {' and '.join(added.depends[name]) or 'nothing'}" if name in added.depends else ""
+        say(f"{store}: {name}, {kind}{missing}{depends}")
+    if unsaid := [name for name in added.names if name not in added.depends]:
+        say(
+            f"note: {', '.join(unsaid)}: --update clears a value where text, audio or speaker of its row changes; "
+            "--depends-on says which of them, or nothing"
+        )
     ids, n_unknown = added.unknown
     if n_unknown:
         more = ", …" if n_unknown > len(ids) else ""
@@ -185,7 +199,7 @@ def _add_columns(store: Path, file: Path, replace: bool) -> tuple[str, ...]:
         corrected = [name for name in ("text", "speaker") if name in added.own]
         how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""
         say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
-    return tuple(added.names)
+    return [(name, file, name in added.shared) for name in added.names]
 
 
 def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:

@@ -47,15 +47,21 @@ def record_command(store: Path, options: Mapping[str, Any], part: str = "", **co
     _write(store, {**_as_json(made), "imports": imports, "columns": columns}, part, incomplete=())
 
 
-def record_imports(store: Path, options: Mapping[str, Any], columns: Mapping[str, Path]) -> None:
-    """Keep beside a store what was imported into it; ``columns``: name → the table from which it was added."""
+def record_imports(store: Path, options: Mapping[str, Any], columns: Sequence[tuple[str, Path, bool]]) -> None:
+    """Keep beside a store what was imported into it.
+
+    Args:
+        columns: name, the table from which it was added, and whether values of other tables stay in it.
+    """
     from tts_prep.format.records.sources import read_sources
 
     command = read_sources(store).command
     if command:
         imports = _with_imports(command.get("imports", []), options)
-        tables = [[name, str(path.absolute()), file_sha256(path)] for name, path in columns.items()]
-        tables += [table for table in command.get("columns", []) if table[0] not in columns]
+        tables = command.get("columns", [])
+        for name, path, is_shared in columns:
+            rest = [table for table in tables if table[0] != name or (is_shared and table[1] != str(path.absolute()))]
+            tables = [[name, str(path.absolute()), file_sha256(path)], *rest]
         _write(store, {**command, "imports": imports, "columns": tables}, "")
 
 
@@ -181,7 +187,7 @@ def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
 
     manifest, imports = read_manifest(store), command.get("imports", [])
     added = [manifest.specs[name] for name in (EXTERNAL, EXTERNAL_TEXTS) if name in manifest.array_files]
-    names = {name for spec in added for name in (*spec.index_columns, *spec.text_columns)}
+    names = {name for spec in added for name in spec.own_names}
     for name, path, checksum in command.get("columns", []):
         if name in names and Path(path).is_file() and file_sha256(Path(path)) != checksum:
             return (

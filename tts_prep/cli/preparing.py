@@ -255,7 +255,11 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
             f"{spec.name}: no values for {rows}, new or changed; the same 'tts-prep add {store} …' computes them alone"
         )
     if array.is_kept:
-        return f"{', '.join((*spec.index_columns, *spec.text_columns))}: no values for {rows}, new or changed"
+        of_rows: dict[int, list[str]] = {}
+        for name, count in (array.columns or dict.fromkeys(spec.own_names, array.rows)).items():
+            of_rows.setdefault(count, []).append(name)
+        lines = [f"{', '.join(names)}: no values for {count_text(n, 'row')}" for n, names in of_rows.items()]
+        return f"{'; '.join(lines)}, new or changed"
     row = doors.rows("arrays").get(spec.name)
     option = row.about if row else f"--array {spec.name}@{spec.axis}=PATH"
     if OF_MODEL in spec.settings:

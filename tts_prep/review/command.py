@@ -116,25 +116,26 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
     r"""Merge the decisions of several reviewers, and show where they contradict.
 
     A cell that one reviewer leaves empty is that of another. Where reviewers contradict, 'keep' becomes 'unsure', and a
-    text or speaker stays empty. The agreement of each two reviewers is Cohen's kappa: 1 is full agreement, 0 that of
-    chance. The exit status is 1 if there are contradictions.
+    text, a speaker or the score of a further column stays empty. The agreement of each two reviewers is Cohen's kappa:
+    1 is full agreement, 0 that of chance. The exit status is 1 if there are contradictions.
 
     \b
     Example:
       tts-prep merge-decisions anna.csv ben.csv -o decisions.csv
     """
     from tts_prep.errors import ConfigurationError
-    from tts_prep.review.decisions import only_writer, read_decisions, write_decisions
+    from tts_prep.review.decisions import only_writer, read_table, write_decisions
     from tts_prep.review.merging import merge
 
     if len({*decision_files}) < 2 or len({*decision_files}) < len(decision_files):
         raise ConfigurationError("merge-decisions: expected two or more different files")
-    merged = merge({str(path): read_decisions(path) for path in decision_files})
+    tables = {str(path): read_table(path) for path in decision_files}
+    merged = merge({name: of[0] for name, of in tables.items()}, {name: of[1] for name, of in tables.items()})
     for line in _merged_lines(merged):
         say(line)
     if output is not None:
         with only_writer(output):
-            write_decisions(output, merged.decisions)
+            write_decisions(output, merged.decisions, merged.others)
         say(f"{output}: {count_text(len(merged.decisions), 'utterance')}")
     if merged.conflicts:
         click.get_current_context().exit(1)

@@ -257,13 +257,21 @@ class DecisionFile:
         return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def write_decisions(path: Path, decisions: Mapping[str, Decision]) -> None:
+def write_decisions(
+    path: Path, decisions: Mapping[str, Decision], others: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> None:
     """Write a file of decisions atomically, in UTF-8.
+
+    Args:
+        others: id → further column → value.
 
     Raises:
         WriteError: the file cannot be written.
     """
-    _write(path, (), (_line(utterance, decision) for utterance, decision in decisions.items()))
+    names = tuple(dict.fromkeys(name for of in others.values() for name in of))
+    further = {utterance: [of.get(name, "") for name in names] for utterance, of in others.items()}
+    none = [""] * len(names)
+    _write(path, names, (_line(uid, decision, further.get(uid, none)) for uid, decision in decisions.items()))
 
 
 def _write(path: Path, other_names: Sequence[str], lines: Iterable[str]) -> None:
@@ -291,8 +299,24 @@ def read_decisions(path: Path) -> dict[str, Decision]:
     return _read(path)[0]
 
 
-def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Return the decisions of a file, the names of its further columns, and their values by id."""
+def read_table(path: Path) -> tuple[Mapping[str, Decision], Mapping[str, Mapping[str, str]]]:
+    """Read decisions, or a table of scores by id; return id → decision, and id → further column → value.
+
+    Raises:
+        ConfigurationError: see `read_decisions`.
+    """
+    decisions, names, others = _read(path, needed=())
+    return decisions, {utterance: dict(zip(names, of, strict=True)) for utterance, of in others.items()}
+
+
+def _read(
+    path: Path, needed: Sequence[str] = _COLUMNS[1:]
+) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the decisions of a file, the names of its further columns, and their values by id.
+
+    Args:
+        needed: columns of which the file must have one.
+    """
     decisions: dict[str, Decision] = {}
     others: dict[str, tuple[str, ...]] = {}
     try:
@@ -301,7 +325,7 @@ def _read(path: Path) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, t
         with io.TextIOWrapper(io.BufferedReader(open_regular(path)), encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
             names = tuple(reader.fieldnames or ())
-            if "id" not in names or not {*_COLUMNS[1:]} & {*names} or len({*names}) < len(names):
+            if "id" not in names or (needed and not {*needed} & {*names}) or len({*names}) < len(names):
                 found = ", ".join(map(str, names))[:100]
                 raise ConfigurationError(f"{path}: expected the columns {', '.join(_COLUMNS)}, found {found or 'none'}")
             other_names = tuple(name for name in names if name not in _COLUMNS)

@@ -6,7 +6,8 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from types import MappingProxyType
 
 from tts_prep.review.decisions import KEEP, MAX_CHARACTERS, Decision
 
@@ -17,7 +18,7 @@ class Conflict:
 
     Attributes:
         id: the utterance.
-        field: ``keep``, ``text`` or ``speaker``.
+        field: ``keep``, ``text`` or ``speaker``, or a further column.
         values: the value of each reviewer, by name; those who left it empty are missing.
     """
 
@@ -49,46 +50,60 @@ class Merged:
 
     Attributes:
         decisions: id → decision, in the order of the reviewers' files.
+        others: id → further column → value.
         conflicts: the contradictions.
         agreements: the agreement of each two reviewers.
     """
 
     decisions: Mapping[str, Decision]
+    others: Mapping[str, Mapping[str, str]]
     conflicts: tuple[Conflict, ...]
     agreements: tuple[Agreement, ...]
 
 
-def merge(reviewers: Mapping[str, Mapping[str, Decision]]) -> Merged:
+def merge(
+    reviewers: Mapping[str, Mapping[str, Decision]],
+    others: Mapping[str, Mapping[str, Mapping[str, str]]] = MappingProxyType({}),
+) -> Merged:
     """Merge the decisions of several reviewers.
 
-    A field that a reviewer leaves empty is that of another. Where they contradict, ``keep`` is ``unsure``, and ``text``
-    and ``speaker`` are empty. Notes are joined.
+    A field that a reviewer leaves empty is that of another. Where they contradict, ``keep`` is ``unsure``, and another
+    field is empty. Notes are joined.
 
     Args:
         reviewers: name → id → decision.
+        others: name → id → further column, such as a score → value.
     """
     decisions: dict[str, Decision] = {}
+    further: dict[str, Mapping[str, str]] = {}
     conflicts: list[Conflict] = []
     for utterance in dict.fromkeys(itertools.chain.from_iterable(reviewers.values())):
-        given = {name: of[utterance] for name, of in reviewers.items() if utterance in of}
-        decisions[utterance], found = _one(utterance, given)
+        given = {
+            name: {**asdict(of[utterance]), **others.get(name, {}).get(utterance, {})}
+            for name, of in reviewers.items()
+            if utterance in of
+        }
+        merged, found = _one(utterance, given)
+        decisions[utterance] = Decision(*(merged.pop(field.name) for field in fields(Decision)))
+        further[utterance] = merged
         conflicts += found
     pairs = itertools.combinations(reviewers.items(), 2)
-    return Merged(decisions, tuple(conflicts), tuple(_agreement(one, two) for one, two in pairs))
+    return Merged(decisions, further, tuple(conflicts), tuple(_agreement(one, two) for one, two in pairs))
 
 
-def _one(utterance: str, given: Mapping[str, Decision]) -> tuple[Decision, list[Conflict]]:
-    """Return the decisions about one utterance as one, and the contradictions."""
-    fields, conflicts = {}, []
-    for field in ("keep", "text", "speaker"):
-        values = {name: str(getattr(decision, field)) for name, decision in given.items() if getattr(decision, field)}
-        different = {*values.values()}
-        if len(different) > 1:
+def _one(utterance: str, given: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, str], list[Conflict]]:
+    """Return what is said about one utterance as one, and the contradictions."""
+    merged, conflicts = {}, []
+    for field in dict.fromkeys(itertools.chain.from_iterable(given.values())):
+        values = {name: of[field] for name, of in given.items() if of.get(field)}
+        different = [*dict.fromkeys(values.values())]
+        if field == "note":
+            different = [" | ".join(different)[:MAX_CHARACTERS]]
+        elif len(different) > 1:
             conflicts.append(Conflict(utterance, field, values))
-            different = {"unsure"} if field == "keep" else set()
-        fields[field] = next(iter(different), "")
-    notes = dict.fromkeys(decision.note for decision in given.values() if decision.note)
-    return Decision(**fields, note=" | ".join(notes)[:MAX_CHARACTERS]), conflicts
+            different = ["unsure" if field == "keep" else ""]
+        merged[field] = next(iter(different), "")
+    return merged, conflicts
 
 
 def _agreement(one: tuple[str, Mapping[str, Decision]], two: tuple[str, Mapping[str, Decision]]) -> Agreement:

@@ -63,7 +63,7 @@ def open_index(
     path = file.path
     columns = column_datasets(locations)
     spans = [column for spec in specs.values() for column in spec.columns or ()]
-    values = [column for spec in specs.values() for column in (*spec.index_columns, *spec.text_columns)]
+    values = [column for spec in specs.values() for column in spec.own_names]
     for name in ("id", "text", "phoneme_text", "shard", "seconds", "speaker", *spans, *values):
         if name not in columns:
             raise CorruptStoreError(f"{path}: the column '{name}' is missing")

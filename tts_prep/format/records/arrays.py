@@ -29,6 +29,11 @@ EXTERNAL: Final = "external_columns"
 EXTERNAL_TEXTS: Final = "external_texts"
 """The array of all columns of texts from elsewhere that were added."""
 
+AUDIO, SPEAKER, TEXT = "audio", "speaker", "text"
+
+DEPENDENCIES: Final = (AUDIO, SPEAKER, TEXT)
+"""What the value of a column from elsewhere can depend on, of its row: an update keeps it where these are the same."""
+
 
 @dataclass(frozen=True)
 class ArraySpec:
@@ -106,6 +111,17 @@ class ArraySpec:
         return bool(self.index_columns or self.text_columns)
 
     @property
+    def own_names(self) -> tuple[str, ...]:
+        """The columns of the index whose values it holds, in order."""
+        return (*self.index_columns, *self.text_columns)
+
+    @property
+    def depends(self) -> Mapping[str, tuple[str, ...]]:
+        """What its columns depend on, by name; one that does not say it depends on all `DEPENDENCIES`."""
+        found = self.settings.get("depends_on") if self.holds_columns else None
+        return {name: tuple(names) for name, names in found.items()} if isinstance(found, dict) else {}
+
+    @property
     def categories(self) -> Mapping[str, tuple[str, ...]]:
         """The values of the index columns that are categories, whose numbers are indices of them, by name."""
         found = self.settings.get("categories") if self.index_columns else None
@@ -164,6 +180,8 @@ class ArraySpec:
             return f"cannot have rows of the shape {list(self.row_shape)[:8]}"
         if self.row_bytes > 8 * _MAX_ROW:
             return f"rows of {self.row_bytes:,} bytes exceed the maximum of {8 * _MAX_ROW:,}"
+        if self.holds_columns and (fault := self._fault_of_dependencies()):
+            return fault
         if self.index_columns and (fault := self._fault_of_columns()):
             return fault
         if self.text_columns and (fault := self._fault_of_texts()):
@@ -186,6 +204,14 @@ class ArraySpec:
             are_texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
             if not are_texts or values != sorted({*values}):
                 return f"expected sorted, different texts as the categories of '{name}'"
+        return None
+
+    def _fault_of_dependencies(self) -> str | None:
+        found = self.settings.get("depends_on", {})
+        if not isinstance(found, dict) or not all(isinstance(of, list) for of in found.values()):
+            return "expected lists of what its columns depend on"
+        if any(name not in DEPENDENCIES for of in found.values() for name in of):
+            return f"expected columns that depend on some of {', '.join(DEPENDENCIES)}"
         return None
 
     def _fault_of_texts(self) -> str | None:

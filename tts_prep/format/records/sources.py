@@ -35,11 +35,13 @@ class IncompleteArray:
         rows: the number of rows without values.
         is_kept: the array is in the new store, with NaN, empty texts or no values in these rows; otherwise it was left
             out.
+        columns: those that it holds and that have no values in some of these rows, and in how many.
     """
 
     spec: ArraySpec
     rows: int
     is_kept: bool
+    columns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,7 @@ def write_sources(store: Path, sources: Sources, part: str = "") -> None:
         value |= {"history": [*sources.history]}
     if sources.incomplete:
         value["incomplete"] = {
-            array.spec.name: {"spec": array.spec.as_dict(), "rows": array.rows, "is_kept": array.is_kept}
-            for array in sources.incomplete
+            array.spec.name: {**vars(array), "spec": array.spec.as_dict()} for array in sources.incomplete
         }
     text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
     path = store / _name(part)
@@ -156,4 +157,6 @@ def _checked_line(path: Path, item: object) -> Mapping[str, Any]:
 
 def _incomplete(path: Path, name: str, item: Record) -> IncompleteArray:
     spec = ArraySpec.from_dict(path, name, item.mapping("spec"))
-    return IncompleteArray(spec, item.integer("rows"), item.values.get("is_kept") is True)
+    columns = item.mapping("columns") if "columns" in item else {}
+    counts = {column: Record(path, columns).integer(column) for column in columns}
+    return IncompleteArray(spec, item.integer("rows"), item.values.get("is_kept") is True, counts)

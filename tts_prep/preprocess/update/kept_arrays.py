@@ -5,8 +5,9 @@ values, so that only the other rows of a changed shard are made.
 
 An array that is computed from the corpus is made again with its recorded settings, so that its files of unchanged
 shards are taken over by their keys. The values of any other array are kept for unchanged rows: rows with the same
-texts, phonemes and mel. If rows have no values, columns of the index get NaN or empty texts there, and other arrays
-are left out; those of a function of batches are kept, as it says of each utterance whether it has a value.
+texts, phonemes and mel, or with those of them that a column says it depends on. If rows have no values, columns of the
+index get NaN or empty texts there, and other arrays are left out; those of a function of batches are kept, as it says
+of each utterance whether it has a value.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tts_prep.format.hdf5.columns import column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import COUNTED, FRAME, PHONEME, array_file_name, shard_name
-from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.arrays import AUDIO, DEPENDENCIES, SPEAKER, TEXT, ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration, without_lexicon
@@ -130,6 +131,8 @@ OF_PLAN: Final = "plan"
 OF_MODEL: Final = "model"
 """The setting of an array whose values are those of a model that was trained on the store."""
 
+_ALL: Final = frozenset(DEPENDENCIES)
+
 
 @dataclass(frozen=True)
 class KeptArrays:
@@ -190,15 +193,17 @@ def keep_arrays(
                     specs = {name: spec for name, spec in specs.items() if name not in names}
     for spec in specs.values():
         values = _KeptArray(source, folder, manifest, spec, rows)
-        n_missing = sum(map(values.count_missing, shards))
+        missing = np.concatenate([values.missing(shard) for shard in shards])
+        n_missing = int(missing.any(axis=1).sum())
+        columns = {name: n for name, n in zip(spec.own_names or ("",), missing.sum(axis=0).tolist(), strict=True) if n}
         # Scores of a model belong to the durations of the same model.
         needs_all = OF_PLAN in spec.settings or OF_MODEL in spec.settings
         is_kept = not n_missing or (spec.holds_columns and not needs_all)
         if is_kept:
-            kept = values.spec_of(shards, has_missing=n_missing > 0)
+            kept = values.spec_of(shards, columns)
             files[spec.name] = [values.keep(shard, kept) for shard in shards]
         if n_missing:
-            incomplete.append(IncompleteArray(spec, n_missing, is_kept))
+            incomplete.append(IncompleteArray(spec, n_missing, is_kept, columns if is_kept else {}))
     return KeptArrays(files, tuple(incomplete))
 
 
@@ -219,13 +224,16 @@ class ShardRowsByValue:
         texts = list(zip(*columns, strict=True))
         return cls(stored, texts, stored.array("phonemes", PHONEME), stored.array("mel", FRAME))
 
-    def is_same(self, position: int, other: ShardRowsByValue, of_other: int) -> bool:
-        """Return whether a row has the same texts, phonemes and mel as one of another shard."""
-        return (
-            self.texts[position] == other.texts[of_other]
-            and np.array_equal(self.phonemes[position], other.phonemes[of_other])
-            and np.array_equal(self.mels[position], other.mels[of_other])
-        )
+    def same(self, position: int, other: ShardRowsByValue, of_other: int) -> frozenset[str]:
+        """Return which of `DEPENDENCIES` a row has in common with one of another shard."""
+        _, speaker, *texts = self.texts[position]
+        _, speaker_of_other, *texts_of_other = other.texts[of_other]
+        is_same = {
+            AUDIO: np.array_equal(self.mels[position], other.mels[of_other]),
+            SPEAKER: speaker == speaker_of_other,
+            TEXT: texts == texts_of_other and np.array_equal(self.phonemes[position], other.phonemes[of_other]),
+        }
+        return frozenset(name for name in DEPENDENCIES if is_same[name])
 
 
 class OldPlaces:
@@ -243,18 +251,22 @@ class OldPlaces:
             with contextlib.suppress(CorruptStoreError):
                 for position, texts in enumerate(self._old(number).texts):
                     self._places[texts[0]] = OldRow(number, position)
-        self._found: dict[int, list[OldRow | None]] = {}
+        self._found: dict[int, list[tuple[OldRow, frozenset[str]] | None]] = {}
 
     def places(self, number: int) -> list[OldRow | None]:
         """Return the old place of each row of a new shard; None for a row that is new or has changed."""
+        return [found[0] if found and found[1] == _ALL else None for found in self.same(number)]
+
+    def same(self, number: int) -> list[tuple[OldRow, frozenset[str]] | None]:
+        """Return the old place of each row of a new shard, and what is the same there; None for a new row."""
         if number not in self._found:
             new = ShardRowsByValue.read(self._folder, number)
-            self._found[number] = [self._place(new, position) for position in range(len(new.texts))]
+            self._found[number] = [self._same(new, position) for position in range(len(new.texts))]
         return self._found[number]
 
-    def _place(self, new: ShardRowsByValue, position: int) -> OldRow | None:
+    def _same(self, new: ShardRowsByValue, position: int) -> tuple[OldRow, frozenset[str]] | None:
         place = self._places.get(new.texts[position][0])
-        return place if place and self._old(place.shard).is_same(place.position, new, position) else None
+        return (place, self._old(place.shard).same(place.position, new, position)) if place else None
 
     def stored(self, number: int) -> StoredRows:
         """Return the rows of an old shard."""
@@ -269,20 +281,25 @@ class _KeptArray:
         self._entries = manifest.array_files[spec.name]
         self._values: dict[int, Sequence[Array] | None] = {}
         self._known: dict[int, Sequence[str | None]] = {}
+        self._depends = [frozenset(spec.depends.get(name, DEPENDENCIES)) for name in spec.own_names or ("",)]
 
-    def count_missing(self, shard: StoredShard) -> int:
-        """Return the number of rows of a new shard without values."""
-        if self._unchanged(shard):
-            return 0
-        if OF_PLAN in self._spec.settings:
-            return shard.header.rows
-        return sum(values is None for values in self._of(shard.number))
+    def missing(self, shard: StoredShard) -> npt.NDArray[np.bool_]:
+        """Return for each row of a new shard, and each column that the array holds, whether it has no value, [n, m]."""
+        rows = np.full(shard.header.rows, OF_PLAN in self._spec.settings)
+        if rows.any() or self._unchanged(shard):
+            return np.repeat(rows[:, np.newaxis], len(self._depends), axis=1)
+        return np.array(list(self._lost(shard.number)), np.bool_).reshape(len(rows), len(self._depends))
 
-    def spec_of(self, shards: Sequence[StoredShard], *, has_missing: bool) -> ArraySpec:
+    def _lost(self, number: int) -> Iterator[list[bool]]:
+        for found in self._rows.same(number):
+            is_kept = found is not None and self._old_values(found[0].shard) is not None
+            yield [not (is_kept and found and depends <= found[1]) for depends in self._depends]
+
+    def spec_of(self, shards: Sequence[StoredShard], missing: Collection[str]) -> ArraySpec:
         """Return the specification in the new store: its categories are those of its rows, as if they were added to it.
 
         Args:
-            has_missing: whether rows have no values, which are empty texts in columns of categories.
+            missing: the columns without values in some rows, which are empty texts in those of categories.
         """
         spec = self._spec
         if not spec.categories:
@@ -290,8 +307,9 @@ class _KeptArray:
         values = np.concatenate([np.empty((0, len(spec.index_columns))), *map(self._table, shards)])
         tables = {}
         for name, table in spec.categories.items():
-            used = {table[int(code)] for code in np.unique(values[:, spec.index_columns.index(name)])}
-            tables[name] = sorted({*used, *([""] if has_missing else [])})
+            codes = np.unique(values[:, spec.index_columns.index(name)])
+            used = {table[int(code)] for code in codes[~np.isnan(codes)]}
+            tables[name] = sorted({*used, *([""] if name in missing else [])})
         return replace(spec, settings={**spec.settings, "categories": tables})
 
     def _table(self, shard: StoredShard) -> Array:
@@ -322,7 +340,7 @@ class _KeptArray:
             return index_array_file(self._folder, spec, shard, self._columns(spec, found))
         values = [row for row in found if row is not None]
         rows = ShardRowsByValue.read(self._folder, shard.number).stored.rows
-        places = [place for place in self._rows.places(shard.number) if place]
+        places = [place for place in self._rows.places(shard.number) if place]  # all that the array depends on
         sources = [self._sources(place.shard)[place.position] for place in places]
         sources = sources if any(source is not None for source in sources) else []
         counted = self._counted(shard) if spec.name in COUNTED else None
@@ -349,9 +367,8 @@ class _KeptArray:
         """Return the rows of an array of columns, with missing values where nothing was found."""
         if spec.text_columns:
             return [np.zeros(len(spec.text_columns), np.uint8) if row is None else row for row in found]
-        # The first category is the empty one.
-        missing = np.array([0.0 if name in spec.categories else np.nan for name in spec.index_columns])
-        return [missing if row is None else self._recoded(row[np.newaxis], spec)[0] for row in found]
+        missing = np.full(len(spec.index_columns), np.nan)
+        return [self._recoded((missing if row is None else row)[np.newaxis], spec)[0] for row in found]
 
     def _recoded(self, table: Array, spec: ArraySpec) -> Array:
         """Return rows of the old store with the codes of the categories of a new one, [n, n_columns]."""
@@ -360,7 +377,9 @@ class _KeptArray:
             new = {text: code for code, text in enumerate(texts)}
             codes = np.array([new.get(text, 0) for text in self._spec.categories[name]], np.float64)
             column = spec.index_columns.index(name)
-            recoded[:, column] = codes[table[:, column].astype(np.int64)]
+            # The first category is the empty one, if values are missing.
+            old = recoded[:, column]
+            recoded[:, column] = np.where(np.isnan(old), 0, codes[np.nan_to_num(old).astype(np.int64)])
         return recoded
 
     def _unchanged(self, shard: StoredShard) -> FileEntry | None:
@@ -373,10 +392,20 @@ class _KeptArray:
         return entry if path.is_file() and file_sha256(path) == entry.sha256 else None
 
     def _of(self, number: int) -> Iterator[Array | None]:
-        """Yield the values of each row of a new shard, or None."""
-        for place in self._rows.places(number):
-            values = self._old_values(place.shard) if place else None
-            yield values[place.position] if place and values is not None else None
+        """Yield the values of each row of a new shard, or None; NaN or an empty text for those that are lost."""
+        for found, lost in zip(self._rows.same(number), self._lost(number), strict=True):
+            values = self._old_values(found[0].shard) if found and not all(lost) else None
+            yield self._without(values[found[0].position], lost) if found and values is not None else None
+
+    def _without(self, values: Array, lost: Sequence[bool]) -> Array:
+        """Return the values of a row without those of the columns that are lost."""
+        if not any(lost):
+            return values
+        if self._spec.text_columns:
+            texts = values.tobytes().split(b"\0")
+            kept = [b"" if is_lost else text for text, is_lost in zip(texts[:-1], lost, strict=True)]
+            return np.frombuffer(b"".join(text + b"\0" for text in kept), np.uint8)
+        return np.where(lost, np.nan, values)
 
     def _old_values(self, number: int) -> Sequence[Array] | None:
         """Return the values of an old shard by position; None if their file is broken."""
