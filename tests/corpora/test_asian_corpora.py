@@ -7,8 +7,8 @@ from asian_corpora import write_aishell3, write_baker, write_css10, write_jsut, 
 from commands import run
 from corpora import write_text
 
-from tts_prep.corpora.asian import read_aishell3, read_baker, read_jsut, read_kss
-from tts_prep.corpora.librivox import read_css10
+from tts_prep.corpora.asian import read_baker
+from tts_prep.corpora.css10 import read_css10
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.imports.alignment import read_alignment
@@ -17,6 +17,7 @@ from tts_prep.preprocess.corpora.registry import CORPORA
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 JOBS = ("--jobs", 1)
+read_aishell3, read_jsut, read_kss = (CORPORA[name].read for name in ("aishell3", "jsut", "kss"))
 
 
 def good(items) -> list[SourceUtterance]:

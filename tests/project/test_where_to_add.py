@@ -33,17 +33,14 @@ def changed(path: Path, old: str, new: str) -> None:
 
 
 def a_corpus(package: Path) -> str:
-    folder = package / "corpora"
-    folder.joinpath("scratch.py").write_text(
-        "from tts_prep.preprocess.corpora.corpus import Corpus\n"
-        "from tts_prep.preprocess.source_utterance import SourceUtterance\n"
-        "def read(root):\n    yield SourceUtterance('a', 'A text.', 'a.wav', 'here', 'someone')\n"
-        "SCRATCH = Corpus('scratch', read, 'Make STORE of the scratch corpus at CORPUS.')\n"
-    )
-    added(folder / "room.py", '    "vctk": ', '    "scratch": "scratch",')
+    with (package / "corpora" / "corpora.toml").open("a") as file:
+        file.write("[scratch]\nhelp = 'Make STORE of the scratch corpus at CORPUS.'\n")
+        file.write("[scratch.layout]\nlists = '{speaker}.txt'\nlines = '{id} {text}'\naudio = '{id}.wav'\n")
     return (
         "from pathlib import Path; from tts_prep.preprocess import read_corpus\n"
-        "rows, _ = read_corpus('scratch', Path('.')); assert [row.id for row in rows] == ['a']\n"
+        "Path('scratch').mkdir(); Path('scratch/me.txt').write_text('a A text.')\n"
+        "rows, _ = read_corpus('scratch', Path('scratch')); [row] = rows\n"
+        "assert (row.id, row.text, row.audio, row.speaker) == ('a', 'A text.', 'a.wav', 'me')\n"
         "from tts_prep.cli.main import cli; assert 'scratch corpus' in cli.commands['scratch'].help\n"
     )
 

@@ -1,18 +1,16 @@
-"""Corpora of English: VCTK, CMU ARCTIC and GigaSpeech."""
+"""What layouts do not say of corpora of English: the readers of VCTK and GigaSpeech, and quotes in CMU ARCTIC."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.corpora.transcripts import files_with, read_transcript, read_transcript_lists, subfolders
+from tts_prep.corpora.transcripts import files_with, read_transcript, subfolders
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.quantities import count_text
 
@@ -124,61 +122,13 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
     return speakers
 
 
-VCTK = Corpus(
-    "vctk",
-    read_vctk,
-    r"""Make STORE of the VCTK corpus at CORPUS.
-
-    CORPUS contains wav48_silence_trimmed or wav48, txt and speaker-info.txt. Age, gender, accent and region of
-    the speakers become columns.
-
-    \b
-    Example:
-      tts-prep vctk VCTK-Corpus-0.92 store --language en-gb
-    """,
-    options=(Option("mic", "The microphone whose recordings to use.", choices=_MICROPHONES, default="mic1"),),
-    layout=(("txt", "wav48*"),),
-)
-
-
-def read_arctic(root: Path) -> Iterator[SourceUtterance | Failure]:
-    """Yield the utterances of ``etc/txt.done.data``, lines ``( arctic_a0001 "Text." )``, with ``wav/<id>.wav``.
-
-    The root is the folder of a speaker, such as ``cmu_us_slt_arctic``, or contains such folders. The id starts with the
-    speaker, because speakers read the same sentences.
-
-    Raises:
-        CorpusError: there is no such list.
-    """
-    line = r'\(\s*(?P<id>\S+)\s+"(?P<text>.*)"\s*\)'
-    return read_transcript_lists(root, "**/etc/txt.done.data", line, _of_arctic, "'( id \"text\" )'")
-
-
-def _of_arctic(folder: PurePosixPath, names: tuple[str, ...], line: re.Match[str], where: str) -> SourceUtterance:
-    parts = names[-2].split("_")
-    speaker = parts[2] if len(parts) > 2 else names[-2]
-    audio = f"{folder.parent / 'wav' / line['id']}.wav"
-    return SourceUtterance(f"{speaker}-{line['id']}", line["text"].replace('\\"', '"'), audio, where, speaker)
-
-
-ARCTIC = Corpus(
-    "arctic",
-    read_arctic,
-    r"""Make STORE of a speaker, or of several speakers, of the CMU ARCTIC corpora at CORPUS.
-
-    CORPUS contains etc/txt.done.data and wav/<id>.wav, or folders such as cmu_us_slt_arctic with these.
-
-    \b
-    Example:
-      tts-prep arctic cmu_us_slt_arctic store
-    """,
-    layout=(("etc/txt.done.data",), ("*/etc/txt.done.data",)),
-)
+def without_backslashes(values: dict[str, str], _: Mapping[str, Any]) -> dict[str, str]:
+    """Return a row of CMU ARCTIC with the quotes of its text, before which its list has backslashes."""
+    return {**values, "text": values["text"].replace('\\"', '"')}
 
 
 _MARKS: Final = {"COMMA": ",", "PERIOD": ".", "QUESTIONMARK": "?", "EXCLAMATIONPOINT": "!"}
 _TAG: Final = re.compile(r" ?<([A-Z]+)>")
-_SUBSETS: Final = ("XS", "S", "M", "L", "XL", "DEV", "TEST")
 
 
 def read_gigaspeech(root: Path, subset: str = "XL") -> Iterator[SourceUtterance | Failure]:
@@ -236,21 +186,3 @@ def _of_segment(
         start=start,
         end=end,
     )
-
-
-GIGASPEECH = Corpus(
-    "gigaspeech",
-    read_gigaspeech,
-    r"""Make STORE of a subset of the GigaSpeech corpus at CORPUS.
-
-    CORPUS contains GigaSpeech.json and audio/. Segments of recordings are read. Capitals become lower case, and tags
-    punctuation. Source and category become columns.
-
-    \b
-    Example:
-      tts-prep gigaspeech GigaSpeech store --subset M
-    """,
-    options=(Option("subset", "Use this subset.", choices=_SUBSETS, default="XL"),),
-    languages=("en-us",),
-    layout=(("GigaSpeech.json",),),
-)

@@ -16,9 +16,7 @@ from tts_prep.corpora.transcripts import AUDIO_SUFFIXES, files_below
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.quantities import count_text
 
@@ -348,28 +346,3 @@ def _identifier(path: str, root: Path) -> str:
     if pure.is_absolute() and pure.is_relative_to(root.absolute().as_posix()):
         pure = pure.relative_to(root.absolute().as_posix())
     return str(pure.with_suffix("")) if pure.name else path
-
-
-FILELIST = Corpus(
-    "filelist",
-    read_filelist,
-    r"""Make STORE of the recordings listed in FILE, one per line, with fields separated by '|'.
-
-    Lists of NVIDIA's, VITS's and StyleTTS2's repositories work unchanged. Fields can be separated by tabs instead.
-    Fields in --columns are path, text, speaker, id, language, start, end, any name of a column of the store, or - for
-    a field that is not used. A path that is no file is searched below --root by its name.
-
-    \b
-    Example:
-      tts-prep filelist train_list.txt store --root wavs --frontend phonemes
-    """,
-    options=(
-        Option(
-            "columns",
-            "The names of the fields.  [default: path, text and speaker, in the order that is detected]",
-            metavar="A|B|…",
-        ),
-    ),
-    root="The folder of relative paths.  [default: the folder of FILE]",
-    source="FILE",
-)

@@ -16,8 +16,6 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.text.scripts import is_labels
 from tts_prep.quantities import count_text
@@ -228,38 +226,6 @@ def _of_one_kind(text: TextBeside, identifier: str, numeric: dict[str, bool]) ->
     return replace(text, meta=meta)
 
 
-FOLDER = Corpus(
-    "folder",
-    read_folder,
-    r"""Make STORE of a folder of recordings, each with its text in a file beside it: a.wav and a.txt, a.lab or a.json.
-
-    Subfolders are searched too. Texts can also be in a folder beside that of the recordings, such as txt beside wavs.
-    An object in a .json has the text, and can have speaker, language and further columns. The folder of a recording
-    names its speaker, and becomes a column.
-
-    \b
-    Examples:
-      tts-prep folder recordings store
-      tts-prep folder Emilia/EN store
-      tts-prep folder WenetSpeech4TTS/Premium store --language zh --speakers none
-    """,
-    options=(
-        Option(
-            "speakers",
-            "The folder that names the speaker: the last or the first of a path, its number, or none.  [default: last]",
-            choices=SPEAKERS,
-        ),
-    ),
-    layout=(
-        ("*.wav", "*.txt"),
-        ("*.wav", "*.lab"),
-        ("*/*.wav", "*/*.txt"),
-        ("*/*.wav", "*/*.lab"),
-        ("*.mp3", "*.json"),
-    ),
-)
-
-
 _EXAMINED: Final = 1000
 """The number of recordings for which a text is searched."""
 
@@ -283,19 +249,3 @@ def read_recordings(root: Path, report: Callable[[str], None] = lambda _: None) 
         path = PurePosixPath(name)
         folder = "" if str(path.parent) == "." else str(path.parent)
         yield SourceUtterance(str(path.with_suffix("")), "", name, name, ANONYMOUS, {"folder": folder})
-
-
-RECORDINGS = Corpus(
-    "recordings",
-    read_recordings,
-    r"""Make STORE of the recordings in the folder CORPUS, without texts, to train a vocoder.
-
-    All recordings in CORPUS and its subfolders are used; the folder becomes a column. There are no
-    phonemes. For a corpus with texts, use its command with --frontend none.
-
-    \b
-    Example:
-      tts-prep recordings audio store --preset hifigan --waveform int16
-    """,
-    texts=False,
-)

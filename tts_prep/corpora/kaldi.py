@@ -10,7 +10,6 @@ from pathlib import Path
 from tts_prep.errors import CorpusError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 
@@ -203,21 +202,3 @@ def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> 
             continue
         rows[key] = _Row(value.strip(), where)
     return _Table(file, rows, tuple(failures))
-
-
-KALDI = Corpus(
-    "kaldi",
-    read_kaldi,
-    r"""Make STORE of the Kaldi data folder CORPUS.
-
-    CORPUS contains wav.scp and text, and optionally segments, utt2spk, spk2gender, utt2lang and other utt2NAME
-    files, which become columns; or SpeeChain's idx2wav, idx2text, idx2spk and idx2gen. Commands in wav.scp are
-    not run.
-
-    \b
-    Example:
-      tts-prep kaldi data/train store --root .
-    """,
-    root="The folder of relative paths in wav.scp.  [default: CORPUS]",
-    layout=(("wav.scp", "text"), ("idx2wav", "idx2*text")),
-)

@@ -84,7 +84,7 @@ class OptionTable(Mapping[str, tuple[Option, ...]]):
     @cached_property
     def _sections(self) -> dict[str, tuple[Option, ...]]:
         sections = json.loads(self._file.read_text("utf-8"))
-        return {title: tuple(_option(name, **of) for name, of in rows.items()) for title, rows in sections.items()}
+        return {title: tuple(option_of(name, **of) for name, of in rows.items()) for title, rows in sections.items()}
 
     def __getitem__(self, section: str) -> tuple[Option, ...]:
         return self._sections[section]
@@ -96,7 +96,8 @@ class OptionTable(Mapping[str, tuple[Option, ...]]):
         return len(self._sections)
 
 
-def _option(name: str, *, kind: str = "str", values: str = "", **of: Any) -> Option:
+def option_of(name: str, *, kind: str = "str", values: str = "", **of: Any) -> Option:
+    """Return the option of a name and its attributes in a data file."""
     settings: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in of.items()}
     kinds = {known.__name__: known for known in KINDS}
     return Option(name, kind=kinds[kind], values=_named(values) if values else None, **settings)

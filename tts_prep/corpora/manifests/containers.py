@@ -86,10 +86,11 @@ def _open(path: Path, recordings: Path | None, audio: str | None) -> Container:
     is_lhotse = _is_json(path) and (
         _has(path, "supervisions") or (_has(path, "recording_id") and recordings is not None)
     )
-    return Lhotse(path, recordings) if is_lhotse else _open_table(path, audio)
+    return Lhotse(path, recordings) if is_lhotse else open_table(path, audio)
 
 
-def _open_table(path: Path, audio: str | None = None) -> Container:
+def open_table(path: Path, audio: str | None = None) -> Container:
+    """Open a table: CSV, TSV, JSON lines, parquet or arrow."""
     suffix = _suffix(path)
     if suffix in _BINARY:
         return ParquetFile(path, audio)
@@ -124,7 +125,7 @@ def table_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """
     is_csv = any(suffix in (".csv", ".tsv") for suffix in path.suffixes[-2:])
     for file in find_files([path]):
-        for found in _open_table(file).rows():
+        for found in open_table(file).rows():
             if isinstance(found, Failure):
                 raise CorpusError(found.reason)
             values = {**found.values, **({"audio": found.audio} if found.audio else {})}

@@ -20,11 +20,11 @@ _MAX_LINE: Final = 1 << 22
 """The maximum length of a line in bytes."""
 
 
-def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
-    """Yield the lines of a UTF-8 file as pairs (location, line), such as ``("metadata.csv:41", …)``.
+def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str | Failure]]:
+    """Yield the lines of a text file as pairs (location, line), such as ``("metadata.csv:41", …)``.
 
     Lines end with LF or CRLF only, because texts may contain other line separators of Unicode. A byte order mark and
-    blank lines are skipped. A line that is not UTF-8, or longer than 4 MiB, is yielded as a failure.
+    blank lines are skipped. A line that is not in the encoding, or longer than 4 MiB, is yielded as a failure.
 
     Raises:
         CorpusError: the file cannot be read, or has no lines.
@@ -36,9 +36,10 @@ def read_lines(path: Path) -> Iterator[tuple[str, str | Failure]]:
             yield where, Failure("", where, "corpus", f"{where}: longer than {_MAX_LINE:,} bytes")
         elif line.strip():
             try:
-                yield where, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+                yield where, line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
             except UnicodeDecodeError as error:
-                reason = f"{where}: expected UTF-8, found byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                found = f"found byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                reason = f"{where}: expected {encoding.upper()}, {found}"
                 yield where, Failure("", where, "corpus", reason)
         else:
             continue
