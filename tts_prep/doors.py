@@ -42,6 +42,7 @@ DOORS: Final[Mapping[str, str]] = {
     "schemes": "a class of stores behind URLs",
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
     "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks",
+    "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",
 }

@@ -27,7 +27,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -40,10 +40,11 @@ from stores import edit_manifest
 from web_server import serving
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError
+from tts_prep.corpora.manifests.lists import ListedArrays
+from tts_prep.errors import ConfigurationError, CorpusChangedError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import PRESETS, configure, make_feature, prepare
+from tts_prep.preprocess import PRESETS, SourceUtterance, configure, make_feature, prepare, read_corpus
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.recipes import HiFiGANDataset, TextAudioLoader, VocosDataset
 from tts_prep.recipes.speechain import MainDataset
@@ -1747,6 +1748,35 @@ def test_a_store_of_another_version_is_made_again(world: World) -> None:
     assert (status, "or make the store again" in said) == (1, True)
     assert world.run("ljspeech", world.corpus, world.store, *FAST, "--overwrite")[0] == 0
     assert world.run("info", world.store)[0] == 0
+
+
+@types(
+    "such as {shape}; say which is time by --list {name},axis=0",
+    "no duration; --list {name}@own:HZ says how many of {name} a second has",
+    "no recording; a store of arrays alone is made with --mel none",
+    "{entry['column']}: modified after the run was planned; do not modify the corpus",
+)
+def test_a_store_of_lists_is_made_by_what_each_try_says(world: World) -> None:
+    rows = [{"id": f"r{i}", "text": "Hello.", "codes": [[1, 2], [3, 4]]} for i in range(3)]
+    file = world.text("FILE.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    given: tuple[str, ...] = FAST
+    for says, then in (
+        ("say which is time by --list codes,axis=0", ("--list", "codes,axis=0")),
+        ("--list codes@own:HZ says how many", ("--list", "codes@own:12.5,axis=0")),
+        ("--mel none", ("--list", "codes@own:12.5,axis=0", "--mel", "none")),
+    ):
+        status, said = world.run("manifest", file, world.root / "NEW", *given)
+        assert (status > 0, says in said) == (True, True), said
+        given = (*FAST, *then)
+    assert world.run("manifest", file, world.root / "NEW", *given)[0] == 0
+    options = {"files": ["FILE.jsonl"], "lists": ["codes@own:12.5,axis=0"]}
+    read, root = read_corpus("manifest", world.root, options=options)
+    row = next(read)
+    assert isinstance(row, SourceUtterance)
+    world.text("FILE.jsonl", file.read_text("utf-8").replace("[3, 4]", "[3, 5]"))
+    with pytest.raises(CorpusChangedError, match=r"FILE.jsonl:1: codes: modified after .* run again to resume"):
+        ListedArrays(root, row.lists).compute(cast(Any, SimpleNamespace(row=row)))
+    assert world.run("manifest", file, world.root / "NEW", *given, "--update")[0] == 0
 
 
 @types("frontend: 'tokenizer' needs a file, as --frontend tokenizer:FILE", "a tokenizer has its own; omit --symbols")

@@ -1,4 +1,7 @@
-"""Reading manifests of 100,000 rows takes the same memory as 10,000. Part of ``make soak``."""
+"""Reading manifests of 100,000 rows takes the same memory as 10,000, and a million rows of codes take less than 100 MB.
+
+Part of ``make soak``.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ from pathlib import Path
 from memory import peak_memory
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.source_utterance import SourceUtterance
-items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options={"files": [Path(sys.argv[1]).name]})
+options = {"files": [Path(sys.argv[1]).name], **({"lists": sys.argv[2:]} if sys.argv[2:] else {})}
+items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options=options)
 found = sum(isinstance(item, SourceUtterance) for item in items)
 print(found, peak_memory())
 """
@@ -102,9 +106,28 @@ def write_tar(path: Path, count: int) -> None:
                 archive.addfile(member, io.BytesIO(data))
 
 
-def peak(path: Path, count: int) -> int:
+def write_code_lines(path: Path, count: int) -> None:
+    codes = np.random.default_rng(0).integers(0, 1024, (1000, 20, 8)).tolist()
+    with path.open("w", encoding="utf-8") as file:
+        for number, row in enumerate(values(count)):
+            of_row = codes[number % 1000][: 8 + number % 13]
+            file.write(json.dumps({"id": f"{number:07d}", "text": row["sentence"], "audio_codes": of_row}) + "\n")
+
+
+def write_code_table(path: Path, count: int) -> None:
+    codes = np.random.default_rng(0).integers(0, 1024, (1000, 20, 8)).tolist()
+    with pq.ParquetWriter(
+        path, pa.schema({"text": pa.string(), "audio_codes": pa.list_(pa.list_(pa.int16()))})
+    ) as writer:
+        for first in range(0, count, 1000):
+            texts = [f"A sentence with a number at its end: {first + i}." for i in range(1000)]
+            lists = [codes[i][: 8 + i % 13] for i in range(1000)]
+            writer.write_table(pa.Table.from_pydict({"text": texts, "audio_codes": lists}, writer.schema))
+
+
+def peak(path: Path, count: int, *lists: str) -> int:
     """Return the peak memory of a process that reads a manifest, in bytes."""
-    command = [sys.executable, "-c", PROGRAM, path]
+    command = [sys.executable, "-c", PROGRAM, path, *lists]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
     found, peak = map(int, done.stdout.split())
     assert found == count
@@ -131,3 +154,15 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path, name: str, write: Ca
         peaks.append(peak(tmp_path / name, count))
     print(f"\n{name}: {peaks[0] / 2**20:.0f} MiB for {FEW:,} rows, {peaks[1] / 2**20:.0f} MiB for {MANY:,}")
     assert peaks[1] - peaks[0] < MAX_GROWTH
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(("name", "write"), [("codes.jsonl", write_code_lines), ("codes.parquet", write_code_table)])
+def test_a_million_rows_of_codes_take_less_than_100_megabytes(
+    tmp_path: Path, name: str, write: Callable[[Path, int], None]
+) -> None:
+    write(tmp_path / name, 1_000_000)
+    found = peak(tmp_path / name, 1_000_000, "audio_codes@own:12.5")
+    print(f"\n{name}: {found / 1e6:.0f} MB")
+    assert found < 100e6

@@ -88,7 +88,7 @@ def test_measures_come_back_and_missing_ones_stay_missing(store: Path, tmp_path:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "nemo", "lhotse", "webdataset", "parquet"])
-def test_speakers_and_added_arrays_come_back_and_infinite_numbers_stay_infinite(
+def test_speakers_and_infinite_numbers_come_back_and_arrays_where_a_list_has_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     rows = [replace(row, id=f"u{i}", speaker=f"spk{i % 2}") for i, row in enumerate(make_rows([44, 44, 44]))]
@@ -103,9 +103,54 @@ def test_speakers_and_added_arrays_come_back_and_infinite_numbers_stay_infinite(
     assert status == 0, err
     again = UtteranceDataset(tmp_path / "again").sort("id")
     assert list(again.speaker) == ["spk0", "spk1", "spk0"]
-    assert not [name for name in again.columns if "speech_tokens" in name or name == "corpus_speaker"]
+    assert "corpus_speaker" not in again.columns
+    assert ("speech_tokens" in again.arrays) == (form in ("jsonl", "nemo", "parquet"))
+    if "speech_tokens" in again.arrays:
+        assert all(np.array_equal(values, tokens()) for values in again.views("speech_tokens"))
     np.testing.assert_array_equal(np.asarray(again.columns["score"]), [-np.inf, 2.5, np.nan])
-    add_array(tmp_path / "again", "speech_tokens", lambda _: tokens(), dtype="int16", axis="own")
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "nemo", "parquet", "lhotse"])
+def test_every_array_and_column_comes_back(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: str
+) -> None:
+    rng, texts = np.random.default_rng(0), ["One.", "Zwei.", "", "Four, four."]
+    recordings = sorted((corpus / "wavs").iterdir())[: len(texts)]
+    values = [
+        {
+            "id": f"u{i}",
+            "audio": str(audio),
+            "text": text,
+            "speaker": f"s{i % 2}",
+            "instruct": ["slowly", "a, b"][i % 2],
+        }
+        | {"score": [-1.5, 2.0**40, None, 0.1][i], "language": ["en-us", "de"][i % 2]}
+        | {"audio_codes": rng.integers(0, 1024, (3 + 2 * i, 4)).tolist(), "vector": rng.normal(size=3).tolist()}
+        | {"ids": rng.integers(-(2**20), 2**20, i).tolist()}
+        for i, (text, audio) in enumerate(zip(texts, recordings, strict=True))
+    ]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in values), "utf-8")
+    how = ("--mel", "none", "--waveform", "int16", "--peak", "none", "--frontend", "none", "--jobs", 1)
+    arrays = {"audio_codes": "@own:12.5", "vector": "@utterance", "ids": "@own"}
+    listed = [option for name, axis in arrays.items() for option in ("--list", name + axis)]
+    status, _, err = run(capsys, "manifest", tmp_path / "list.jsonl", tmp_path / "s", *how, *listed)
+    assert status == 0, err
+    export(tmp_path / "s", layout, tmp_path / "out")
+    file = {"jsonl": "train.jsonl", "nemo": "manifest.json", "parquet": "data", "lhotse": "cuts.jsonl.gz"}[layout]
+    if layout == "lhotse":
+        listed = [f"--array={name}{axis}={tmp_path / 'out/arrays' / name}" for name, axis in arrays.items()]
+    status, _, err = run(capsys, "manifest", tmp_path / "out" / file, tmp_path / "again", *how, *listed)
+    assert status == 0, err
+    before, again = (UtteranceDataset(tmp_path / name).sort("id") for name in ("s", "again"))
+    assert {name: spec for name, spec in before.arrays.items() if spec.added} == {
+        name: spec for name, spec in again.arrays.items() if spec.added
+    }
+    for one, other in zip(before, again, strict=True):
+        assert (one.id, one.text, one.speaker) == (other.id, other.text, other.speaker)
+        assert json.dumps(one.meta) == json.dumps({name: other.meta[name] for name in one.meta})
+        np.testing.assert_array_equal(one.waveform, other.waveform)
+        for name in arrays:
+            np.testing.assert_array_equal(one.arrays[name], other.arrays[name])
 
 
 def test_a_folder_of_espnet_has_no_measures_and_comes_back_without(store: Path, tmp_path: Path, capsys) -> None:

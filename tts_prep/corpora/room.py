@@ -17,6 +17,7 @@ ROOM: Final = Room(
     "Readers of other corpora than LJ Speech, and of lists and manifests.",
     {
         "corpora": tuple(Row(name, f"tts_prep.corpora.records:{name}") for name in _CORPORA),
+        "lists": (Row("listed", "tts_prep.corpora.manifests.lists:ListedArrays"),),
         "tables": (Row(ANY, "tts_prep.corpora.manifests.containers:table_rows", keys=_TABLES),),
     },
     libraries={"pyarrow": "parquet"},

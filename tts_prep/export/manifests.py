@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tts_prep.errors import NO_WAVEFORMS
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import CODES, ExportRow, export_rows, find_codes, having, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
@@ -21,9 +22,9 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``manifest.json`` and ``wavs/``.
 
     Keys are those of NeMo's ``TTSDataset``, ``audio_filepath`` (relative to the manifest), ``duration`` (s), ``text``
-    and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name`` and the columns of the
-    corpus. ``TTSDataset`` opens relative paths in the current directory, NeMo's other datasets in the manifest's folder
-    or their ``audio_dir``.
+    and ``speaker`` (an integer), and in addition ``id``, ``phonemes`` (text), ``speaker_name``, the columns of the
+    corpus, and arrays as lists. ``TTSDataset`` opens relative paths in the current directory, NeMo's other datasets in
+    the manifest's folder or their ``audio_dir``.
 
     Raises:
         ConfigurationError: the store has no waveforms.
@@ -44,6 +45,7 @@ def export_nemo(dataset: UtteranceDataset, folder: ExportFolder) -> None:
             "phonemes": utterance.phoneme_text,
             "speaker": utterance.speaker_code,
             "speaker_name": utterance.speaker,
+            **{name: values.tolist() for name, values in row.arrays.items()},
         }
         lines.append(json.dumps(value, ensure_ascii=False) + "\n")
     folder.write("manifest.json", "".join(lines))
@@ -84,35 +86,42 @@ def export_jsonl(dataset: UtteranceDataset, folder: ExportFolder) -> None:
 
     Keys are those of Qwen3-TTS's ``finetuning/dataset.py``, MOSS-TTS's ``finetuning/dataset.py`` and VoxCPM's
     ``training/data.py``: ``audio`` and ``ref_audio`` (paths of WAV files), ``text``, ``language``, ``duration`` (s);
-    with codes ``audio_codes`` and ``ref_audio_codes``, lists [n_frames][n_codebooks]. In addition ``id``, ``speaker``
-    and the columns of the corpus, such as ``instruct``.
+    with codes ``audio_codes`` and ``ref_audio_codes``, lists [n_frames][n_codebooks]. In addition ``id``, ``speaker``,
+    the columns of the corpus, such as ``instruct``, and the other arrays as lists. A store of codes without waveforms
+    has no recordings.
 
     A column ``ref_audio`` has the id of the utterance that is a row's reference, or a path, which is written as it is.
     Other rows have that utterance of their speaker which is nearest to 5 s, and not themselves if there is another.
 
     Raises:
-        ConfigurationError: the store has no waveforms, or several arrays that can be the codes.
+        ConfigurationError: the store has neither waveforms nor codes, or several arrays that can be the codes.
     """
-    require_waveforms(dataset, "the layout jsonl")
     codes, lines = find_codes(dataset, "jsonl", needed=False), []
+    if not codes:
+        require_waveforms(dataset, "the layout jsonl")
+    elif not dataset.metadata.has_waveform:
+        folder.report(f"left out: recordings; {NO_WAVEFORMS}")
     rows = list(export_rows(having(dataset, folder, codes) if codes else dataset, _JSONL_KEYS))
     by_id, candidates = {row.utterance.id: row for row in rows}, _candidates(rows)
     for row in rows:
-        utterance = row.utterance
-        assert utterance.waveform is not None
-        audio = folder.write(f"audio/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
+        utterance, audio = row.utterance, {}
+        if utterance.waveform is not None:
+            content = wav_bytes(utterance.waveform, dataset.sample_rate)
+            audio["audio"] = str(folder.write(f"audio/{row.name}.wav", content))
         named = str(row.meta.get(REFERENCE, ""))
         other = by_id.get(named) if named else _reference(row, candidates[utterance.speaker])
         value: dict[str, Any] = {
             **row.json_meta,
             **({"language": row.language} if row.language else {}),
             "id": utterance.id,
-            "audio": str(audio),
+            **audio,
             "text": utterance.text,
             "speaker": utterance.speaker,
-            "duration": len(utterance.waveform) / dataset.sample_rate,
-            REFERENCE: str(folder.place / f"audio/{other.name}.wav") if other else named,
+            "duration": utterance.seconds,
+            **{new: values.tolist() for new, values in row.arrays.items() if new != row.names_of_arrays.get(codes)},
         }
+        if audio or named:
+            value[REFERENCE] = str(folder.place / f"audio/{other.name}.wav") if audio and other else named
         if codes:
             value[CODES] = _list(row, codes)
             if other:

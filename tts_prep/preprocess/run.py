@@ -154,6 +154,7 @@ def prepare(
             features = (*features, *recorded_features(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
+        features = planned.recipe.features
         planned = transaction.with_known(planned, rereads=rereads)
         if manifest := transaction.up_to_date(planned, given):
             check_arrays_of(store, manifest, features)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 ANONYMOUS: Final = "0"
 """The speaker of a corpus without speakers, as in StyleTTS2's lists."""
@@ -17,7 +17,8 @@ class SourceUtterance:
     Attributes:
         id: the id, unique in the corpus.
         text: the transcript.
-        audio: the path of the recording, relative to the root of the corpus, or absolute if the corpus has it so.
+        audio: the path of the recording, relative to the root of the corpus, or absolute if the corpus has it so; empty
+            for a row without one, which has arrays alone and is as long as ``end``.
         where: the file and line that the utterance was read from, such as ``metadata.csv:41``.
         speaker: the name or id of the speaker.
         meta: additional columns of the index, name → text or number. ``language``, a code such as ``en-us``, selects
@@ -28,6 +29,9 @@ class SourceUtterance:
             `tts_prep.preprocess.recording_locations`; empty if the file is the recording.
         channel: the channel of a recording with several, from 0; None selects the one of the settings.
         alignment: the SHA-256 of its alignment if the configuration uses alignments, otherwise empty.
+        lists: what stands for the values of its arrays in the files of the corpus, array name → entry, as the door
+            ``lists`` reads it; another value has another entry.
+        lists_at: where these values are.
     """
 
     id: str
@@ -42,6 +46,8 @@ class SourceUtterance:
     inside: str = ""
     channel: int | None = None
     alignment: str = ""
+    lists: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    lists_at: str = ""
 
     @property
     def language(self) -> str | None:

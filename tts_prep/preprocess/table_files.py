@@ -21,9 +21,6 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_ROWS: Final = 2000
-"""The number of rows of one answer."""
-
 _MAX_COLUMNS: Final = 1000
 
 _BATCH: Final = 256
@@ -34,9 +31,10 @@ def answer(path: Path, what: str, *values: Any) -> tuple[Any, bytes]:
     """Answer a request about a file, in the other process.
 
     ``"schema", audio`` gives the column of the recordings (``audio`` if it holds some, otherwise the first one that
-    does, or an empty text), the columns of lists of numbers, and the number of groups of rows. ``"rows", audio, group,
-    start`` gives the columns of some rows; for each row, whether it holds its recording, and the path of the recording;
-    and the mean size of a recording. ``"cell", group, row, column`` gives the bytes of a recording.
+    does, or an empty text), the dtypes of columns of lists, and of lists of lists, of numbers, the columns of deeper
+    lists, and the number of groups of rows. ``"rows", audio, group, start, count`` gives the columns of some rows but
+    deeper lists; for each row, whether it holds its recording, and the path of the recording; and the mean size of a
+    recording. ``"cell", group, row, column`` gives the bytes of a recording.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -130,20 +128,22 @@ class _TableFile:
     def schema(self, audio: str | None) -> dict[str, Any]:
         names = [audio] if audio in self.fields.names else self.fields.names
         found = next(filter(None, (_bytes_column(self.fields.field(name)) for name in names)), "")
-        arrays = [field.name for field in self.fields if _is_array(field.type)]
-        return {"audio": found, "arrays": arrays, "groups": self.n_groups}
+        numbers = {field.name: _numbers(field.type) for field in self.fields}
+        lists = {name: dtype for name, (depth, dtype) in numbers.items() if 1 <= depth <= 2}
+        arrays = [name for name, (depth, _) in numbers.items() if depth > 2]
+        return {"audio": found, "lists": lists, "arrays": arrays, "groups": self.n_groups}
 
-    def rows(self, audio: str, group: int, start: int) -> dict[str, Any]:
+    def rows(self, audio: str, group: int, start: int, count: int) -> dict[str, Any]:
         total = self.n_rows(group)
         name, _, field = audio.partition(".")
-        names = [field.name for field in self.fields if field.name != name and not _is_array(field.type)]
+        names = [field.name for field in self.fields if field.name != name and _numbers(field.type)[0] <= 2]
         has_paths = bool(field) and "path" in {inner.name for inner in self.fields.field(name).type}
         table = self.columns(group, [*names, *([f"{name}.path"] if has_paths else [])])
-        values = {column: table.column(column).slice(start, _ROWS).to_pylist() for column in names}
-        count = min(_ROWS, total - start)
+        count = min(count, total - start)
+        values = {column: table.column(column).slice(start, count).to_pylist() for column in names}
         paths: list[Any] = [None] * count
         if has_paths:
-            paths = table.column(name).slice(start, _ROWS).combine_chunks().field("path").to_pylist()
+            paths = table.column(name).slice(start, count).combine_chunks().field("path").to_pylist()
         if (group, audio) != self._held_group:
             self._held_group, self._held = (group, audio), self.held(group, audio) if audio else ([False] * total, 0)
         held, size = self._held
@@ -265,12 +265,13 @@ def _bytes_column(field: Any) -> str:
     return str(field.name) if types.is_binary(field.type) or types.is_large_binary(field.type) else ""
 
 
-def _is_array(kind: Any) -> bool:
-    """Return whether a type is a list of numbers, or of such lists."""
-    types = pa.types
-    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    inner = kind.value_type if is_list else None
-    return is_list and (types.is_integer(inner) or types.is_floating(inner) or _is_array(inner))
+def _numbers(kind: Any) -> tuple[int, str]:
+    """Return how deep a type is a list of numbers, 0 if it is none, and the dtype of the numbers."""
+    depth, types = 0, pa.types
+    while types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        depth, kind = depth + 1, kind.value_type
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    return (depth, kind.to_pandas_dtype().__name__) if is_number else (0, "")
 
 
 def _plain(value: Any) -> Any:

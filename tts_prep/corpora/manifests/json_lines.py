@@ -15,6 +15,7 @@ from typing import Any, Final
 from tts_prep.corpora.manifests.rows import Row, open_text, opened_text
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.recording_locations import byte_range
 
 _CHUNK: Final = 1 << 20
 _MAX_OBJECT: Final = 1 << 28
@@ -123,21 +124,28 @@ def json_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure]]:
     Raises:
         CorpusError: the file cannot be read.
     """
+    for where, value, _ in _placed_objects(path):
+        yield where, value
+
+
+def _placed_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure, str]]:
+    """Yield the objects of a file, and the place of each; that of an object in an array or compressed file is empty."""
     if _is_array(path):
-        yield from json_array(path)
+        yield from ((*found, "") for found in json_array(path))
         return
-    for where, line in open_text(path):
+    for where, line, first in open_text(path):
         if isinstance(line, Failure):
-            yield where, line
+            yield where, line, ""
             continue
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error})")
+            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error})"), ""
             continue
-        yield where, object_or_failure(where, value)
+        place = byte_range(first, len(line.encode())) if first >= 0 else ""
+        yield where, object_or_failure(where, value), place
 
 
 def _is_array(path: Path) -> bool:
@@ -161,8 +169,8 @@ class JsonLines:
 
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order."""
-        for where, value in json_objects(self._path):
-            yield value if isinstance(value, Failure) else Row(where, value)
+        for where, value, place in _placed_objects(self._path):
+            yield value if isinstance(value, Failure) else Row(where, value, place=place)
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from tts_prep.corpora.manifests.containers import find_files, open_containers
+from tts_prep.corpora.manifests.lists import ListColumn, SeenLists, list_columns
 from tts_prep.corpora.manifests.rows import Container, Row
-from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.errors import ConfigurationError, CorpusError, FeatureError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
@@ -130,6 +132,7 @@ def read_manifest(
     files: Sequence[str] = ("",),
     root: Path | None = None,
     columns: str | None = None,
+    lists: Sequence[str] = (),
     texts: bool = True,
     report: Callable[[str], None] = lambda _: None,
 ) -> Iterator[SourceUtterance | Failure]:
@@ -142,6 +145,8 @@ def read_manifest(
         files: manifests in ``corpus``, or folders of manifests; see ``docs/corpora.md``.
         root: folder of relative audio paths. Default: the folder of each manifest, or ``clips/`` or ``wavs/`` in it.
         columns: roles of columns, such as ``"audio=path,text=sentence"``; the other roles are guessed.
+        lists: the columns of lists of numbers that become arrays, such as ``"audio_codes@own:12.5"``; by default, all
+            do, with the axis ``own``, and with ``"none"``, none does.
         texts: whether a column for the text is required.
         report: called with a line about the roles of the columns, and one about columns that are not read.
 
@@ -152,15 +157,23 @@ def read_manifest(
     paths = find_files([corpus / name for name in files])
     wanted_audio = parse_columns(columns).get("audio") if columns else None
     containers = open_containers(paths, wanted_audio)
-    is_numeric, names = _types(containers)
-    holds_audio = all(container.holds_audio for _, container in containers)
+    is_numeric, names, seen = _types(containers)
+    arrays = list_columns(str(paths[0]), seen, lists)
+    for name in seen:
+        del is_numeric[name], names[name]
+    holds_audio = bool(arrays) or all(container.holds_audio for _, container in containers)
     roles = choose_columns(str(paths[0]), names, columns, holds_audio=holds_audio, texts=texts)
     report("columns: " + ", ".join(f"{role} = {name}" for role, name in roles.items()))
-    if arrays := dict.fromkeys(name for _, container in containers for name in container.arrays):
-        report(f"columns that are not read, because they are arrays: {', '.join(arrays)}")
+    if arrays:
+        report(f"arrays: {'; '.join(map(str, arrays))}")
+    unread = dict.fromkeys([*(name for _, container in containers for name in container.arrays), *seen])
+    for one in arrays:
+        del unread[one.column]
+    if unread:
+        report(f"columns that are not read, because they are arrays: {', '.join(unread)}")
     references = _references(containers, roles, corpus, root, report) if "ref_audio" in roles else {}
     for path, container in containers:
-        for item in _utterances(path, container, roles, is_numeric, corpus, root):
+        for item in _utterances(path, container, roles, is_numeric, corpus, root, arrays):
             if isinstance(item, SourceUtterance) and (found := references.get(str(item.meta.get("ref_audio")))):
                 item = replace(item, meta={**item.meta, "ref_audio": found})
             yield item
@@ -203,22 +216,52 @@ def _utterances(
     is_numeric: Mapping[str, bool],
     corpus: Path,
     root: Path | None,
+    arrays: Sequence[ListColumn] = (),
 ) -> Iterator[SourceUtterance | Failure]:
     folder: Path | None = None
+    place = _relative(path, root or corpus)
     for row in container.rows():
         if isinstance(row, Failure):
             yield row
             continue
         audio = row.audio or _text(row.values.get(roles.get("audio", "")))
-        if not audio:
+        if not audio and not arrays:
             yield Failure(_text(row.values.get(roles.get("id", ""))), row.where, "corpus", f"{row.where}: no recording")
             continue
+        location = ""
         if row.inside:
             location = _relative(Path(audio), root or corpus)
-        else:
+        elif audio:
             folder = folder or root or _folder(path, audio)
             location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
-        yield _utterance(row, audio, location, folder, roles, is_numeric)
+        found = _utterance(row, audio, location, folder, roles, is_numeric)
+        if arrays and isinstance(found, SourceUtterance):
+            found = _with_lists(found, row, arrays, place, row.values.get(roles.get("duration", "")))
+        yield found
+
+
+def _with_lists(
+    utterance: SourceUtterance, row: Row, arrays: Sequence[ListColumn], place: str, duration: Any
+) -> SourceUtterance | Failure:
+    """Return an utterance with its lists; one without a recording is as long as its first array with a rate."""
+    lists: dict[str, dict[str, Any]] = {}
+    try:
+        seconds = utterance.end or _seconds(duration)
+        for one in arrays:
+            value = row.values.get(one.column)
+            if not _is_missing(value) and value != []:
+                lists[one.spec.name] = entry = one.entry(value)
+                seconds = seconds or (entry["rows"] / one.spec.rate if one.spec.rate else None)
+        if not utterance.audio and not (lists and seconds and seconds > 0):
+            name = arrays[0].column
+            advice = f"no duration; --list {name}@own:HZ says how many of {name} a second has"
+            raise FeatureError(f"no recording, and {advice if lists else 'no list'}")
+    except FeatureError as error:
+        return Failure(utterance.id, row.where, "corpus", f"{row.where}: {error}")
+    taken = {name for one in arrays for name in one.spec.own_columns}
+    meta = {f"corpus_{name}" if name in taken else name: value for name, value in utterance.meta.items()}
+    utterance = utterance if utterance.audio else replace(utterance, start=0.0, end=seconds)
+    return replace(utterance, meta=meta, lists=lists, lists_at=f"{place}\n{row.place}" if lists else "")
 
 
 def _relative(path: Path, root: Path) -> str:
@@ -297,19 +340,26 @@ def _seconds(value: Any) -> float | None:
     return seconds
 
 
-def _types(containers: Sequence[tuple[Path, Container]]) -> tuple[dict[str, bool], Collection[str]]:
-    """Return whether each column is numeric, and the names of all columns.
+def _types(
+    containers: Sequence[tuple[Path, Container]],
+) -> tuple[dict[str, bool], Counter[str], dict[str, SeenLists]]:
+    """Return whether each column is numeric, the number of values of all columns, and those that are mostly arrays.
 
     Raises:
         CorpusError: there are no rows, or too many columns.
     """
     is_numeric: dict[str, bool] = {}
-    names: dict[str, None] = {}
+    names: Counter[str] = Counter()
+    lists: dict[str, SeenLists] = {}
     failure: Failure | None = None
     for path, container in containers:
         for row in container.rows():
             if isinstance(row, Row):
                 _update_types(row, is_numeric, names)
+                for name in row.values if row.place else ():
+                    if isinstance(row.values[name], list) and name.isprintable():
+                        dtype = getattr(container, "lists", {}).get(name, "")
+                        lists.setdefault(name, SeenLists(dtype)).add(row.values[name])
             else:
                 failure = failure or row
             if len(names) > _MAX_COLUMNS:
@@ -317,13 +367,13 @@ def _types(containers: Sequence[tuple[Path, Container]]) -> tuple[dict[str, bool
     if not names:
         found = f"no valid rows: {failure.reason}" if failure else "no rows, expected one for each recording"
         raise CorpusError(f"{containers[0][0]}: {found}")
-    return is_numeric, names
+    return is_numeric, names, {name: seen for name, seen in lists.items() if 2 * seen.shapes.total() > names[name]}
 
 
-def _update_types(row: Row, is_numeric: dict[str, bool], names: dict[str, None]) -> None:
-    """Add the columns of a row to ``names``, and update whether they have only numbers."""
+def _update_types(row: Row, is_numeric: dict[str, bool], names: Counter[str]) -> None:
+    """Count the values of the columns of a row in ``names``, and update whether they have only numbers."""
     for name, value in row.values.items():
-        names.setdefault(name)
+        names[name] += value != [] and not _is_missing(value)
         # Columns without values are dropped.
         if not _is_missing(value):
             is_numeric[name] = is_numeric.get(name, True) and number_of(value) is not None
@@ -370,5 +420,5 @@ def _identifier(audio: str, folder: Path | None, row: Row, start: float) -> str:
     base = folder.absolute().as_posix() if folder else ""
     if base and pure.is_absolute() and pure.is_relative_to(base):
         pure = pure.relative_to(base)
-    name = str(pure.with_suffix("")) if pure.name else audio
+    name = str(pure.with_suffix("")) if pure.name else audio or row.where
     return f"{name}-{round(start * 1000):08d}" if start else name

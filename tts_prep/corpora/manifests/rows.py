@@ -23,6 +23,7 @@ class Row:
         where: the file and line or row, such as ``train.jsonl:41``.
         values: column → text, number, or None.
         audio: the path of the recording if the container locates it; otherwise empty, and a column has the path.
+        place: where the values are, as `inside` is; empty if they are not read from there again.
         inside, channel: as in `tts_prep.preprocess.source_utterance.SourceUtterance`.
     """
 
@@ -31,6 +32,7 @@ class Row:
     audio: str = ""
     inside: str = ""
     channel: int | None = None
+    place: str = ""
 
 
 class Container(Protocol):
@@ -40,7 +42,7 @@ class Container(Protocol):
     """Whether the rows have `Row.audio`."""
 
     arrays: tuple[str, ...]
-    """Columns of lists of numbers, such as features, which the rows do not have."""
+    """Columns of lists of lists of lists of numbers, which the rows do not have."""
 
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order, the same ones on every call."""
@@ -57,8 +59,10 @@ MAX_LINE: Final = 1 << 24
 """The maximum length of a line in bytes. The longest rows of common corpora have several hundred thousand."""
 
 
-def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
-    """Yield the lines of a UTF-8 file without line ends, as pairs (location, line or failure).
+def open_text(path: Path) -> Iterator[tuple[str, str | Failure, int]]:
+    """Yield the lines of a UTF-8 file without line ends: (location, line or failure, its first byte).
+
+    The first byte is -1 in a compressed file.
 
     A line that is not UTF-8, or longer than 16 MiB, is yielded as a failure.
 
@@ -69,18 +73,19 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure]]:
     number = 0
     try:
         with opened_text(path) as file:
+            is_plain = not isinstance(file, gzip.GzipFile)
             for number, line in enumerate(_lines(file, path), 1):
                 where = f"{path.name}:{number}"
                 if line is None:
-                    yield where, Failure("", where, "corpus", f"{where}: longer than {MAX_LINE:,} bytes")
+                    yield where, Failure("", where, "corpus", f"{where}: longer than {MAX_LINE:,} bytes"), -1
                     continue
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 try:
-                    yield where, line.rstrip(b"\r\n").decode("utf-8")
+                    yield where, line.rstrip(b"\r\n").decode("utf-8"), file.tell() - len(line) if is_plain else -1
                 except UnicodeDecodeError as error:
                     found = f"found byte 0x{line[error.start]:02x} at column {error.start + 1}"
-                    yield where, Failure("", where, "corpus", f"{where}: expected UTF-8, {found}")
+                    yield where, Failure("", where, "corpus", f"{where}: expected UTF-8, {found}"), -1
     except FileNotFoundError:
         raise CorpusError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -35,7 +35,7 @@ class Table:
         Raises:
             CorpusError: the file cannot be read, or has no header.
         """
-        lines = open_text(self._path)
+        lines = ((where, line) for where, line, _ in open_text(self._path))
         _, header = next(lines, ("", ""))
         if isinstance(header, Failure) or not header.strip():
             raise CorpusError(f"{self._path}: expected the names of the columns in the first line")
@@ -128,6 +128,7 @@ class ParquetFile:
         self._audio: str = schema["audio"]
         self._n_groups: int = schema["groups"]
         self.arrays: tuple[str, ...] = tuple(schema["arrays"])
+        self.lists: dict[str, str] = schema["lists"]
         self.holds_audio = bool(self._audio)
 
     def rows(self) -> Iterator[Row | Failure]:
@@ -136,18 +137,18 @@ class ParquetFile:
         for group in range(self._n_groups):
             row, more = 0, True
             while more:
-                found, _ = ask_table(self._path, "rows", self._audio, group, row)
+                found, _ = ask_table(self._path, "rows", self._audio, group, row, 50 if self.lists else 2000)
                 more = found["more"]
                 for position, (is_held, path) in enumerate(zip(found["held"], found["paths"], strict=True)):
                     number += 1
-                    where = f"{self._path.name}:{number}"
+                    where, place = f"{self._path.name}:{number}", table_cell(group, row, self._audio, found["size"])
                     values = {name: cells[position] for name, cells in found["columns"].items()}
                     if not self._audio:
-                        yield Row(where, values)
+                        yield Row(where, values, place=place)
                     elif is_held:
-                        yield Row(where, values, str(self._path), table_cell(group, row, self._audio, found["size"]))
+                        yield Row(where, values, str(self._path), place, place=place)
                     elif path:
-                        yield Row(where, values, path)
+                        yield Row(where, values, path, place=place)
                     else:
                         yield Failure("", where, "corpus", f"{where}: '{self._audio}' has neither bytes nor a path")
                     row += 1

@@ -68,7 +68,7 @@ class Tar:
     def _row(self, file: BinaryIO, key: str, members: list[tarfile.TarInfo]) -> Row | Failure:
         where = f"{self._path.name}:{key}"
         values: dict[str, Any] = {"__key__": key}
-        recordings = []
+        recordings, place = [], ""
         for member in members:
             suffix = member.name[len(key) :].lower()
             if suffix in AUDIO_SUFFIXES:
@@ -88,6 +88,8 @@ class Tar:
                 if not isinstance(description, dict):
                     raise TypeError("not an object")
                 values.update(description)
+                # Of several objects, it is not known which has a list.
+                place = "" if place else byte_range(member.offset_data, member.size)
             except (ValueError, TypeError, RecursionError) as error:
                 return Failure(key, where, "corpus", f"{where}: {member.name} cannot be read ({error})")
         if len(recordings) != 1:
@@ -96,7 +98,7 @@ class Tar:
             return Failure(key, where, "corpus", reason)
         (recording,) = recordings
         inside = byte_range(recording.offset_data, recording.size)
-        return Row(where, values, str(self._path), inside)
+        return Row(where, values, str(self._path), inside, place=place)
 
 
 def _members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:

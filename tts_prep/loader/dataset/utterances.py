@@ -359,7 +359,8 @@ class UtteranceDataset(FixedColumns):
     def having(self, *arrays: str) -> UtteranceDataset:
         """Return the utterances that have a value of each of these arrays.
 
-        An array that a model has computed can lack some; the column that says why is that of its ``failures``.
+        An array that a model has computed can lack some; the column that says why is that of its ``failures``. An array
+        with the axis ``own`` has none where it has no rows.
 
         Raises:
             ConfigurationError: the store has no such array.
@@ -367,6 +368,8 @@ class UtteranceDataset(FixedColumns):
         dataset = self
         for name in arrays:
             column = self._spec(name).failures
+            if (n_rows := f"n_{name}") in self._spec(name).own_columns:
+                dataset = dataset.filter(lambda columns, column=n_rows: columns[column] > 0)  # type: ignore[misc]
             if column in self.columns:
                 dataset = dataset.filter(lambda columns, column=column: columns[column] == "")  # type: ignore[misc]
         return dataset

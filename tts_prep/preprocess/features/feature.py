@@ -41,6 +41,7 @@ class FeatureInput:
         cut: the samples that trimming kept of the recording, or None.
         read_again: returns the waveform of which a store with other mel and reading settings would compute its mel;
             None without recordings.
+        row: its row of the corpus; None where the corpus is not read.
     """
 
     id: str
@@ -54,6 +55,7 @@ class FeatureInput:
     known: Mapping[str, Array] = field(default_factory=dict, repr=False)
     cut: Cut | None = None
     read_again: Callable[[MelConfig, ReadingConfig], Waveform] | None = field(default=None, repr=False)
+    row: SourceUtterance | None = field(default=None, repr=False)
 
     @property
     def recipe(self) -> MelConfig:

@@ -22,8 +22,9 @@ from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import computed
+from tts_prep.preprocess.make.feature_inputs import read_again
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
-from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording
+from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording, without_recording
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -63,11 +64,17 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     recording = read_recording(utterance, recipe) if recipe.alignments else None
     remark = partial(remarks.add, identifier=utterance.id)
     phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
-    recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
+    if utterance.audio:
+        recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
+    else:
+        recording = without_recording(utterance, config)
     for found in recording.remarks:
         remark("cleaning", found)
     waveform = cache(partial(as_float, recording.waveform))
     known = _mel_and_energy(recording, recipe)
+    if not utterance.audio:
+        # A feature of recordings fails.
+        waveform, known = cache(partial(read_again, recipe, utterance, 0)), {"mel": known["mel"]}
     mel = known["mel"]
     statistics = _statistics(mel, utterance.audio)
     spec = recipe.arrays["mel"]
@@ -87,6 +94,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         known=known,
         cut=recording.cut,
         read_again=partial(read_as, recipe, utterance),
+        row=utterance,
     )
     values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
     return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)

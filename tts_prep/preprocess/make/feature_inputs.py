@@ -139,10 +139,10 @@ class ShardRecordings:
     def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
         self._recipe, self._report = recipe, report
         self._numbers: dict[str, int] = {}
-        self._rows: dict[str, PlannedUtterance] = {}
+        self.rows: dict[str, PlannedUtterance] = {}
         for number, row in enumerate(plan.rows):
             if isinstance(row, PlannedUtterance):
-                self._numbers[row.utterance.id], self._rows[row.utterance.id] = number, row
+                self._numbers[row.utterance.id], self.rows[row.utterance.id] = number, row
 
     def reader(self, utterance_id: str, n_frames: int) -> Callable[[], Waveform]:
         """Return a function that reads the recording of an utterance, whose stored mel has this many frames.
@@ -150,14 +150,14 @@ class ShardRecordings:
         Raises:
             CorpusChangedError: the recording has changed since the run was planned.
         """
-        row = self._rows[utterance_id]
+        row = self.rows[utterance_id]
         self._report(self._numbers[utterance_id])
         row.check_unchanged(self._recipe.root)
         return partial(read_again, self._recipe, row.utterance, n_frames)
 
     def reader_as(self, utterance_id: str) -> Callable[[MelConfig, ReadingConfig], Waveform]:
         """Return a function that reads the recording of an utterance with other settings."""
-        return partial(read_as, self._recipe, self._rows[utterance_id].utterance)
+        return partial(read_as, self._recipe, self.rows[utterance_id].utterance)
 
 
 def feature_inputs(
@@ -192,6 +192,7 @@ def feature_inputs(
             known={} if recordings else {"mel": mels[i]},
             cut=cuts[i] if cuts else None,
             read_again=recordings.reader_as(uid) if recordings else None,
+            row=recordings.rows[uid].utterance if recordings else None,
         )
 
 

@@ -165,12 +165,29 @@ def read_recording(
         AlignmentError: the alignment does not match it, or trimming removes phones.
     """
     config = recipe.config
+    if not utterance.audio:
+        raise AudioError(f"{utterance.where}: no recording")
     aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     remarks: list[str] = []
     keeps = may_keep_16_bits and not aligned and keeps_16_bits(config.cleaning)
     rate = config.mel.sample_rate
     samples = read_utterance(recipe.root, utterance, rate, config.reading, remarks, keeps_16_bits=keeps)
     return cleaned(samples, config, utterance.audio, aligned, remarks)
+
+
+def without_recording(utterance: SourceUtterance, config: Configuration) -> CleanedRecording:
+    """Return what a row without a recording has instead: silence of its length, of which nothing is stored.
+
+    Raises:
+        AudioError: the store has mels or waveforms, or cleans recordings.
+    """
+    if config.mel.n_mels or config.store.waveform_dtype or not keeps_16_bits(config.cleaning):
+        raise AudioError(
+            f"{utterance.where}: no recording; a store of arrays alone is made with --mel none, and without waveforms "
+            "and cleaning"
+        )
+    n_samples = round((utterance.end or 0.0) * config.mel.sample_rate)
+    return CleanedRecording(np.broadcast_to(np.int16(0), n_samples), None, None, {}, ())
 
 
 def keeps_16_bits(cleaning: CleaningConfig) -> bool:

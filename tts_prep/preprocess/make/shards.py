@@ -406,6 +406,7 @@ class _OldShard:
             known={"mel": mel},
             cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
             read_again=partial(read_as, recipe, utterance),
+            row=utterance,
         )
         lengths = lengths_of(arrays)
         values = tuple(

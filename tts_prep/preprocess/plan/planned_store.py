@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from tts_prep import doors
 from tts_prep.errors import CorpusError, CorruptStoreError
 from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
@@ -143,7 +145,7 @@ class PlannedStore:
 def plan_store(
     corpus: CorpusRows, recipe: ShardRecipe, planned: Callable[[int], None] = lambda _: None
 ) -> PlannedStore:
-    """Read a corpus, and plan the shards of its store.
+    """Read a corpus, and plan the shards of its store. Lists of the corpus are features of its recipe.
 
     Args:
         planned: called with the number of planned shards after each of them.
@@ -154,11 +156,26 @@ def plan_store(
     config, alignments = recipe.config, recipe.alignments
     items = alignments.with_checksums(corpus.items) if alignments else corpus.items
     plans: list[ShardPlan] = []
-    for plan in plan_shards(first_rows(items, config.limit), corpus.root, config.store):
+    lists: dict[str, Mapping[str, Any]] = {}
+    rows = _noting_lists(first_rows(items, config.limit), lists)
+    for plan in plan_shards(rows, corpus.root, config.store):
         plans.append(plan)
         planned(len(plans))
     if not plans:
         raise CorpusError(f"{corpus.root}: no rows, expected one per recording")
     if taken := sorted(plans[0].columns.keys() & set(config.cleaning.columns)):
         raise CorpusError(f"{corpus.root}: a corpus may not name a column '{taken[0]}' where cleaning does; rename it")
+    if lists:
+        listed = doors.need("lists", "listed")(recipe.root, lists)
+        recipe = replace(recipe, features=(*recipe.features, listed))
     return PlannedStore(recipe, tuple(plans), corpus.corrected.applied if corpus.corrected else ())
+
+
+def _noting_lists(
+    items: Iterable[SourceUtterance | Failure], lists: dict[str, Mapping[str, Any]]
+) -> Iterator[SourceUtterance | Failure]:
+    """Yield rows, and collect an entry of each of their lists."""
+    for item in items:
+        if isinstance(item, SourceUtterance):
+            lists.update(item.lists)
+        yield item

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,7 @@ class PackedRows:
         texts = [_row_text(row) for row in rows]
         times = [0 if isinstance(row, Failure) else row.modified for row in rows]
         sizes = [0 if isinstance(row, Failure) else row.size for row in rows]
-        places = canonical_json([[_where(row), time] for row, time in zip(rows, times, strict=True)])
+        places = canonical_json([[_place(row), time] for row, time in zip(rows, times, strict=True)])
         sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
         # The fastest level compresses nearly as well as the slower ones.
         data = zlib.compress(f"[{','.join(texts)}]".encode(), 1)
@@ -91,8 +92,8 @@ class PackedRows:
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """Return the rows, decompressed."""
         return tuple(
-            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, "where": where}), size, time)
-            for (fields, size), (where, time) in zip(self._json(self.data), self._json(self.places), strict=True)
+            Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, **place}), size, time)
+            for (fields, size), (place, time) in zip(self._json(self.data), self._json(self.places), strict=True)
         )
 
     @staticmethod
@@ -101,10 +102,12 @@ class PackedRows:
 
 
 def _row_text(row: PlannedUtterance | Failure) -> str:
-    """Return a row as in the key of its shard. The place of an utterance is no part of it."""
+    """Return a row as in the key of its shard. The places of an utterance and of its lists are no part of it."""
     if isinstance(row, Failure):
         return canonical_json((vars(row), None))
-    return canonical_json(({**_fields(row.utterance), "where": ""}, row.size))
+    left_out = {"lists_at"} if row.utterance.lists else {"lists_at", "lists"}
+    fields = {name: value for name, value in _fields(row.utterance).items() if name not in left_out}
+    return canonical_json(({**fields, "where": ""}, row.size))
 
 
 def _sha256(text: str) -> str:
@@ -241,6 +244,11 @@ def _where(row: PlannedUtterance | Failure) -> str:
     return row.where if isinstance(row, Failure) else row.utterance.where
 
 
+def _place(row: PlannedUtterance | Failure) -> dict[str, str]:
+    """Return the fields of a row that say where it is in the corpus."""
+    return {} if isinstance(row, Failure) else {"where": row.utterance.where, "lists_at": row.utterance.lists_at}
+
+
 def _fields(utterance: SourceUtterance) -> dict[str, Any]:
     """Return the fields of an utterance for JSON, in which a missing number is null, and an infinite one a list."""
     fields = vars(utterance)
@@ -350,7 +358,8 @@ def recording_version(path: Path) -> tuple[int, int]:
         status = path.stat()
     except (OSError, ValueError):
         return -1, 0
-    return status.st_size, status.st_mtime_ns
+    # The path of a row without a recording is the folder of the corpus.
+    return (-1, 0) if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)
 
 
 def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:
