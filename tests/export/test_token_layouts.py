@@ -69,6 +69,29 @@ def test_fish_speech_has_codes_by_codebook_beside_texts_in_a_folder_for_each_spe
         assert arrays[uid].with_suffix(".lab").read_text(encoding="utf-8") == f'Ma "{uid[1]}",\ttwice.'
 
 
+def test_inworld_has_all_codes_as_plain_int32_their_starts_and_samples_of_two_splits(
+    store: Path, tmp_path: Path
+) -> None:
+    given = add(store, "codes@own:50", codes())
+    add_columns(store, {"id": ["u1", "u4"], "emotion": ["Happy", "calm"], "duration": ["a", "b"]})
+    export(store, "inworld", tmp_path / "out")
+    found = {}
+    for split, n_rows in (("train", 4), ("val", 1)):
+        # As load_and_filter_audio_codes_and_samples of tts/data/data_utils.py reads them.
+        all_codes = np.memmap(tmp_path / f"out/{split}_codes.npy", dtype=np.int32, mode="r")
+        starts = np.load(tmp_path / f"out/{split}_codes_index.npy")
+        lines = (tmp_path / f"out/{split}_samples.jsonl").read_text("utf-8").splitlines()
+        assert (len(lines), len(starts), starts[0]) == (n_rows, n_rows, 0)
+        for row, values in zip(map(json.loads, lines), np.split(all_codes, starts[1:]), strict=True):
+            found[row["id"]] = row
+            np.testing.assert_array_equal(values, given[row["id"]])
+    assert list(found) == list(given)
+    seconds = {utterance.id: utterance.seconds for utterance in UtteranceDataset(store)}
+    expected = {"id": "u4", "wav_path": "u4", "speaker_id": "c", "language": "en", "transcript": 'Ma "4",\ttwice.'}
+    expected |= {"duration": seconds["u4"], "sample_rate": 32_000, "emotion": "calm", "corpus_duration": "b"}
+    assert found["u4"] == expected
+
+
 def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Path) -> None:
     with pytest.raises(
         ConfigurationError, match="NeuTTS needs the array 'audio_codes', integers with the axis 'own'; "

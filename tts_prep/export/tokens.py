@@ -1,6 +1,10 @@
-"""Rows of codes and texts, without recordings: fish-speech's folder, and the data set of NeuTTS's fine-tuning."""
+"""Rows of codes and texts, without recordings: fish-speech's folder, and what NeuTTS and Inworld TTS are trained on."""
 
 from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 
@@ -44,3 +48,35 @@ def export_neutts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         for row in export_rows(having(dataset, folder, codes))
     )
     write_files(folder, with_features(pa, dataset, fields), rows)
+
+
+_VALIDATION: Final = 0.001
+"""The share of rows, the last ones, that Inworld's ``data_vectorizer.py`` keeps for validation."""
+
+_INWORLD: Final = ("wav_path", "speaker_id", "transcript", "duration", "sample_rate")
+
+
+def export_inworld(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``SPLIT_codes.npy``, ``SPLIT_codes_index.npy`` and ``SPLIT_samples.jsonl`` of the splits train and val.
+
+    ``tools/data/data_vectorizer.py`` and ``data_merger.py`` of Inworld TTS write these files: codes of all rows as
+    plain int32, the first code of each row, and a JSON object for each. ``wav_path``, which it must have and its data
+    sets do not open, is the id. Columns ``emotion``, ``style``, ``voice_description`` and ``dnsmos_mos_ovr`` are read.
+
+    Raises:
+        ConfigurationError: the store has no array of integers with one codebook, or several.
+    """
+    codes = find_codes(dataset, "Inworld TTS", 1)
+    found = having(dataset, folder, codes)
+    rows, n_train = export_rows(found, _INWORLD), int(len(found) * (1 - _VALIDATION))
+    for split, count in (("train", n_train), ("val", len(found) - n_train)):
+        values, samples = [np.empty(0, np.int32)], []
+        for row in islice(rows, count):
+            one, language = row.utterance, row.language.partition("-")[0] or "unknown"
+            values.append(one.arrays[codes].ravel().astype("<i4"))
+            sample: dict[str, Any] = {"id": one.id, "wav_path": one.id, "speaker_id": one.speaker, "language": language}
+            sample |= {"transcript": one.text, "duration": one.seconds, "sample_rate": dataset.sample_rate}
+            samples.append(json.dumps({**row.json_meta, **sample}, ensure_ascii=False) + "\n")
+        folder.write(f"{split}_codes.npy", np.concatenate(values).tobytes())
+        folder.write(f"{split}_codes_index.npy", npy_bytes(np.cumsum([len(one) for one in values[:-1]])))
+        folder.write(f"{split}_samples.jsonl", "".join(samples))
