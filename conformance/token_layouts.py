@@ -2,8 +2,8 @@
 
 NAME is ``f5-tts`` (SWivid/F5-TTS; needs datasets, torchaudio, librosa, rjieba, pypinyin, x_transformers, torchdiffeq,
 accelerate and ema_pytorch), ``fish-speech`` (fishaudio/fish-speech; loguru, lightning, hydra, datasets, tiktoken and
-protobuf), ``gpt-sovits`` (RVC-Boss/GPT-SoVITS; pandas) or ``neutts`` (neuphonic/neutts; fire, omegaconf, phonemizer,
-transformers and datasets).
+protobuf), ``gpt-sovits`` (RVC-Boss/GPT-SoVITS; pandas), ``inworld`` (inworld-ai/tts; its requirements but those of
+training) or ``neutts`` (neuphonic/neutts; fire, omegaconf, phonemizer, transformers and datasets).
 
 The demo corpus at 24 kHz is prepared as the system prepares it, and as a store that is exported. The system's own data
 set and collate function make batches of both, which are compared value by value; those of GPT-SoVITS with the arrays of
@@ -18,6 +18,7 @@ import importlib
 import importlib.util
 import os
 import random
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -218,6 +219,67 @@ def gpt_sovits(checkout, corpus, folder):
     return f"{len(names)} of {len(by_name)} utterances in stage 1 with {n_values:,} equal values"
 
 
+class Vocabulary(Characters):
+    """The tokenizer of characters as Inworld's data set calls it."""
+
+    pad_token_id = 0
+
+    def __call__(self, text, **_):
+        import torch
+
+        return {"input_ids": torch.tensor([self.encode(text)])}
+
+
+def inworld(checkout, corpus, folder):
+    """Compare batches of Inworld TTS's fine-tuning with those of files by its own vectorizer and merger."""
+    sys.path[:0] = [str(checkout)]
+    vectorizer = importlib.import_module("tools.data.data_vectorizer")
+    sets = importlib.import_module("tts.data.tts_datasets")
+    sample = importlib.import_module("tts.data.data_sample").Sample
+    config = importlib.import_module("tts.utils.configuration").DatasetConfig(["en"], 0.0, 16_000, False)
+    make_store(corpus, folder / "store", frontend="characters")
+    add_array(folder / "store", "codes", OneBook)
+    export(folder / "store", "inworld", folder / "ours")
+    dataset = UtteranceDataset(folder / "store")
+    (folder / "theirs").mkdir()
+    rows = [
+        {"id": utterance.id, "wav_path": f"{corpus}/wavs/{utterance.id}.wav", "transcript": utterance.text}
+        | {"speaker_id": utterance.speaker, "language": "en", "sample_rate": RATE, "duration": utterance.seconds}
+        for utterance in dataset
+    ]
+    codes = [codes_of(read(Path(row["wav_path"])))[:, 0].tolist() for row in rows]
+    n_train = int(len(rows) * (1 - vectorizer._VAL_SPLIT.default))
+    for split, of in (("train", slice(n_train)), ("val", slice(n_train, None))):
+        starts = np.cumsum([0, *map(len, codes[of])])[:-1]
+        samples = [sample.from_json(row, "corpus") for row in rows[of]]
+        vectorizer.save_data(samples, np.concatenate(codes[of]), starts, str(folder / "theirs"), split, 0)
+    # A program of its own, whose options have the same names.
+    merging = [sys.executable, "-m", "tools.data.data_merger", f"--dataset_path={folder / 'theirs'}"]
+    subprocess.run(merging, check=True, cwd=checkout, capture_output=True)
+    batches = []
+    for which in ("theirs", "ours"):
+        found = []
+        for split in ("train", "val"):
+            assert (folder / "theirs" / f"{split}_codes.npy").read_bytes() == (
+                folder / "ours" / f"{split}_codes.npy"
+            ).read_bytes()
+            made, _ = sets._build_dataset(
+                tokenizer=Vocabulary(),
+                dataset_path=str(folder / which),
+                max_seq_len=2048,
+                split=split,
+                pretraining_mode=False,
+                text_normalizer=sets.text_normalization.NoOpTextNormalizer(),
+                dataset_config=config,
+            )
+            wanted = [{**made[place], "source": split} for place in range(len(made))]
+            collate = sets.get_collate_fn(0)
+            found += [collate(wanted[start : start + 4]) for start in range(0, len(wanted), 4)]
+        batches.append([{key: value for key, value in batch.items() if key != "source"} for batch in found])
+    n_rows = sum(len(batch["input_ids"]) for batch in batches[0])
+    return f"{n_rows} of {len(rows)} rows with {equal(*batches):,} equal values"
+
+
 def neutts(checkout, corpus, folder):
     """Compare batches of NeuTTS's fine-tuning."""
     import datasets
@@ -267,7 +329,7 @@ def equal(theirs, ours):
     return n_values
 
 
-SYSTEMS = {"f5-tts": f5_tts, "fish-speech": fish_speech, "gpt-sovits": gpt_sovits, "neutts": neutts}
+SYSTEMS = {"f5-tts": f5_tts, "fish-speech": fish_speech, "gpt-sovits": gpt_sovits, "inworld": inworld, "neutts": neutts}
 
 
 def main() -> None:
