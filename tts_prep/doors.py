@@ -41,7 +41,8 @@ DOORS: Final[Mapping[str, str]] = {
     "backends": "a function that runs jobs elsewhere than in processes on this machine",
     "schemes": "a class of stores behind URLs",
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
-    "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks",
+    "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks, "
+    "'unsure' finds words to write, and 'line' writes one",
     "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",

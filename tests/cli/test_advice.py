@@ -1360,6 +1360,10 @@ ELSEWHERE = {
 
 
 ELSEWHERE |= {
+    "store with --update --lexicon {file}": (
+        "lexicon/test_unsure_words.py::"
+        "test_guessed_words_are_listed_with_their_phones_and_what_is_corrected_is_spoken"
+    ),
     "/--no-": "cli/test_output.py::test_help_has_every_command_and_every_option_once",
     "interrupted{then}; run the same command again{resume}": (
         "preprocess/make/test_kills.py::test_a_command_that_is_ended_while_workers_work_is_resumed_to_the_same_bytes"

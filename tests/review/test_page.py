@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from commands import run
+from corpora import write_ljspeech
 from reviewing import Serve, example_rows
 from stores import make_rows, write_store
 
@@ -120,6 +121,29 @@ def test_marks_and_corrections_by_keyboard_alone_are_on_disk_and_survive_a_reloa
         browser.press("z")
     browser.wait("document.querySelector('#progress-text').textContent.includes('· 0 of 6')")
     assert read_decisions(file) == {}
+
+
+@needs_browser
+def test_a_word_that_is_spoken_wrongly_gets_a_line_that_a_dictionary_takes(
+    serve: Serve, browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_ljspeech(tmp_path / "corpus")
+    made = ("ljspeech", tmp_path / "corpus", tmp_path / "store", "-j", 1, "--waveform", "int16")
+    assert run(capsys, *made)[0] == 0
+    review = serve(store=tmp_path / "store")
+    started(browser, f"{review.server.address}#sort=row")
+    browser.press("j", "d")
+    browser.wait("document.activeElement.id === 'word'")
+    browser.press(*"Nguyen", "Enter")
+    browser.wait("document.querySelector('#word-line').value")
+    line = browser.run("return document.querySelector('#word-line').value")
+    # The phones are espeak-ng's own, as its program writes them.
+    assert line == "nguyen\tnˈuːjɛn"
+    (tmp_path / "words.txt").write_text(line, encoding="utf-8")
+    assert run(capsys, *made, "--update", "--lexicon", tmp_path / "words.txt")[0] == 0
+    browser.press("d", *"?! ", "Enter")
+    browser.wait("document.querySelector('#problem').textContent.includes('expected one word of letters')")
+    assert not (tmp_path / "decisions.csv").exists()
 
 
 @needs_browser

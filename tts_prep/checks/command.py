@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import OUTPUT_FILE, Addition, store_or_url
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import Option
 
 if TYPE_CHECKING:
     from tts_prep.checks.catalogue import Threshold
     from tts_prep.checks.detection import Suspects
+    from tts_prep.loader import UtteranceDataset
 
 _EXAMPLES = 3
 """The number of ids printed per reason."""
@@ -26,6 +29,13 @@ _EXAMPLES = 3
 @click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all measures of all utterances.")
 @click.option(
     "--ids", "ids_file", type=OUTPUT_FILE, metavar="FILE", help="Write the ids of the suspects, one per line."
+)
+@click.option(
+    "--words",
+    "words_file",
+    type=OUTPUT_FILE,
+    metavar="FILE",
+    help="Write the words of unsure pronunciation, the least sure first, as a --lexicon to correct.",
 )
 @click.option("--json", "json_output", is_flag=True, help="Print thresholds, measures and suspects as JSON.")
 @click.option(
@@ -43,6 +53,7 @@ def check(
     cache_size: int | None,
     csv_file: Path | None,
     ids_file: Path | None,
+    words_file: Path | None,
     json_output: bool,
     thresholds: tuple[str, ...],
     strict: bool,
@@ -57,6 +68,7 @@ def check(
     Examples:
       tts-prep check store
       tts-prep check store --csv measures.csv --ids suspects.txt
+      tts-prep check store --words words.txt
       tts-prep check s3://bucket/store --cache cache
       tts-prep check store --threshold clipped=100 --strict
     """
@@ -69,7 +81,10 @@ def check(
 
     limits = _limits(thresholds)
     warn_without_compiler()
-    suspects = find_suspects(measure(UtteranceDataset(store, cache=cache, cache_size=cache_size)), limits)
+    dataset = UtteranceDataset(store, cache=cache, cache_size=cache_size)
+    # Before the measures, which take longer: a frontend that is not installed is named at once.
+    words = _write_words(dataset, words_file) if words_file is not None else ""
+    suspects = find_suspects(measure(dataset), limits)
     if csv_file is not None:
         write_measures(suspects, csv_file)
     if ids_file is not None:
@@ -77,8 +92,28 @@ def check(
     # ASCII, so that control characters are escaped.
     for line in [json.dumps(as_json(suspects), indent=1)] if json_output else _lines(suspects, ids_file):
         say(line)
+    if words and not json_output:
+        say(words)
     if strict and len(suspects.positions):
         click.get_current_context().exit(1)
+
+
+def _write_words(dataset: UtteranceDataset, file: Path) -> str:
+    """Write the words of unsure pronunciation, and return what to say of them."""
+    from tts_prep.errors import one_line
+    from tts_prep.format.files.atomic import replacing
+
+    if not (row := doors.row("words", "unsure")):
+        raise ConfigurationError("words: this installation has no pronunciation dictionaries")
+    said, lines = row.load()(dataset)
+    with replacing(file) as partial:
+        partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    if not all(line.startswith(";;;") for line in lines):
+        said += (
+            f"; correct those that are wrong in {file}, delete the other lines, and repeat the command that made the "
+        )
+        said += f"store with --update --lexicon {file}"
+    return one_line(said, 1000)
 
 
 def _limits(texts: Sequence[str]) -> tuple[Threshold, ...]:

@@ -9,6 +9,8 @@ ROOM = Room(
             Row("read", "tts_prep.lexicon.words:read_lexicon"),
             Row("marks", "tts_prep.lexicon.marks:Marks"),
             Row("place", "tts_prep.lexicon.words:Words"),
+            Row("line", "tts_prep.lexicon.unsure:line_of"),
+            Row("unsure", "tts_prep.lexicon.unsure:unsure_lines"),
         ]
     },
 )

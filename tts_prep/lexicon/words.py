@@ -21,7 +21,7 @@ from tts_prep.preprocess.text.frontends.frontend import Frontend
 from tts_prep.preprocess.text.language_codes import subtags
 
 _MAX_BYTES: Final = 1 << 20
-_MAX_WORDS: Final = 5000
+MAX_WORDS: Final = 5000
 """The dictionary is in the manifest and in the header of every shard."""
 
 _MAX_LENGTH: Final = 200
@@ -65,9 +65,9 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
                 f"{where}: expected the code of a language, such as en-us, found {language[:60]!r}"
             )
         found.setdefault((word, language), phones_of(where, phones, frontend))
-        if len(found) > _MAX_WORDS:
+        if len(found) > MAX_WORDS:
             raise ConfigurationError(
-                f"{where}: more than {_MAX_WORDS:,} words, which every shard has to record; leave out those that the "
+                f"{where}: more than {MAX_WORDS:,} words, which every shard has to record; leave out those that the "
                 "frontend reads correctly"
             )
     if not found:
@@ -122,9 +122,9 @@ _STRESS: Final = frozenset("ˈˌ")
 _TONES: Final = frozenset("→↗↓↘")
 _STRESS_DIGIT: Final = re.compile(r"(?<=[A-Z])[012]$")
 # Scripts without spaces, where a word is any part of a text.
-_UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OF_HYPHENS: Final = re.compile("[^-]+")
-_LATIN: Final = re.compile(rf"(?<={_UNSPACED.pattern})[A-Za-zÀ-ɏ]+|[A-Za-zÀ-ɏ]+(?={_UNSPACED.pattern})")
+_LATIN: Final = re.compile(rf"(?<={UNSPACED.pattern})[A-Za-zÀ-ɏ]+|[A-Za-zÀ-ɏ]+(?={UNSPACED.pattern})")
 # Each begins and ends with other sounds, so that what they share with a text is not of the word.
 _STAND_INS: Final = ("bob", "mark", "anna"), ("さくら", "ねこ"), ("学生", "北京"), ("사람", "나무")
 
@@ -149,7 +149,7 @@ class Words:
         self._frontend = frontend
         self._spaced = bool(getattr(frontend, "spaced", False))
         self._entries = {(word, language): phones for word, phones, language in entries}
-        self._parts = sorted({word for word, *_ in entries if _UNSPACED.search(word)}, key=len, reverse=True)
+        self._parts = sorted({word for word, *_ in entries if UNSPACED.search(word)}, key=len, reverse=True)
         self._alone = lru_cache(maxsize=4096)(self._read_alone)
         self._both = lru_cache(maxsize=4096)(self._read_both)
         self._heteronyms = heteronyms
@@ -200,7 +200,7 @@ class Words:
         symbols = self._symbols(phonemes)
         spans: dict[int, tuple[int, int]] = {}
         for plain in set(alone):
-            places = _places(symbols, plain, is_word=not _UNSPACED.search(text))
+            places = _places(symbols, plain, is_word=not UNSPACED.search(text))
             if len(places) == alone.count(plain):
                 spans |= zip((i for i, other in enumerate(alone) if other == plain), places, strict=True)
         for i, (start, stop, *_) in enumerate(found):

@@ -23,7 +23,7 @@ from tts_prep.report.speakers import speaker_table
 from tts_prep.review.decisions import DecidedElsewhereError, Decision, DecisionFile
 from tts_prep.review.sounds import Sounds
 from tts_prep.review.table import Query, Table
-from tts_prep.review.utterances import Normalizer, cells, mel_bytes, neighbours, of_row
+from tts_prep.review.utterances import StoreReader, cells, mel_bytes, neighbours, of_row
 
 _FILES: Final = {
     "": ("tts_prep.review", "review.html", "text/html; charset=utf-8"),
@@ -77,7 +77,7 @@ class Pages:
     def __init__(self, dataset: UtteranceDataset, decisions: DecisionFile, sounds: Sounds) -> None:
         self.table = Table(dataset, decisions)
         self._sounds = sounds
-        self._normalizer = Normalizer(dataset)
+        self._reader = StoreReader(dataset)
         self._lock = threading.Lock()
         self._is_ended = threading.Event()
         self.fault = ""
@@ -99,6 +99,7 @@ class Pages:
             "sound.wav": lambda row, _: Answer(200, "audio/wav", self._sounds.get(row).wav()),
             "waveform": self._waveform,
             "neighbours": self._neighbours,
+            "word": self._word,
         }
 
     def measure(self) -> None:
@@ -231,8 +232,13 @@ class Pages:
     def _utterance(self, row: int, _: Mapping[str, str]) -> Answer:
         with self._lock:
             found = of_row(self.table, row)
-        found["normalized"], found["normalized_fault"] = self._normalizer.get(found["text"], found["language"])
+        found["normalized"], found["normalized_fault"] = self._reader.normalized(found["text"], found["language"])
         return json_answer(found)
+
+    def _word(self, row: int, query: Mapping[str, str]) -> Answer:
+        language = str(self.table.dataset[row].meta.get("language", ""))
+        line, fault = self._reader.dictionary_line(query.get("word", "")[:200], language)
+        return json_answer({"line": line, "fault": fault})
 
     def _waveform(self, row: int, query: Mapping[str, str]) -> Answer:
         sound = self._sounds.get(row)

@@ -314,6 +314,7 @@ async function open(row) {
   showReasonsOf(data);
   showMeasures(data);
   showDecision(data.decision);
+  for (const id of ["word", "word-line"]) $(id).value = "";
   plot.time = 0;
   plot.show(data, levels);
   sound.src = `${row}/sound.wav`;
@@ -518,6 +519,16 @@ async function saveCorrections() {
   if (current) await save({ ...current.decision, ...typed() });
 }
 
+// The line of a dictionary that has a word as it is read now; the server keeps none of it.
+async function showLine() {
+  const of = current, word = $("word").value.trim();
+  const { line, fault } = of && word ? await get(`${of.row}/word`, { word }) : { line: "" };
+  if (current !== of || $("word").value.trim() !== word) return;
+  $("word-line").value = line;
+  if (fault) throw new Error(`${word}: ${fault}`);
+  if (word) say(`${word}: ${line}`);
+}
+
 async function undo() {
   const found = await post("undo", {});
   if (found.row === null) return say("Nothing to undo");
@@ -630,6 +641,7 @@ const KEYS = {
   "+": () => current && plot.setZoom(1.5), "=": () => current && plot.setZoom(1.5), "-": () => current && plot.setZoom(1 / 1.5),
   y: () => decide("yes"), n: () => decide("no"), u: () => decide("unsure"), x: () => decide(""), z: undo,
   c: () => current && edit("new-text", current.text), s: () => current && edit("new-speaker", ""), m: () => current && edit("note", ""),
+  d: () => current && $("word").focus(),
   b: () => besideRow !== null && play(besideSound, beside),
   "/": () => $("search").focus(), f: () => $("filter").focus(), "?": () => $("help").showModal(),
   Escape: () => current && plot.select(0, 0),
@@ -706,6 +718,12 @@ function connect() {
     if (event.detail < 2) act(() => current === of && decide(of.decision.keep === button.dataset.keep ? "" : button.dataset.keep));
   });
   for (const [id] of FIELDS) $(id).addEventListener("change", () => act(saveCorrections));
+  $("word").addEventListener("change", () => act(mildly(showLine)));
+  $("word-line").addEventListener("focus", () => $("word-line").select());
+  for (const id of ["text", "normalized"]) $(id).addEventListener("dblclick", () => {
+    $("word").value = String(getSelection()).replace(/^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu, "");
+    act(mildly(showLine));
+  });
   $("speed").addEventListener("change", () => setSpeed());
   const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal(), "to-list": () => $("list").scrollIntoView() };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", () => act(action));

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.acoustics.mels import Mels
 from tts_prep.checks.catalogue import MEASURE
 from tts_prep.checks.duplicates import fingerprints
@@ -160,25 +161,34 @@ def _similar(dataset: UtteranceDataset, row: int) -> list[tuple[int, float]]:
     return [(int(rows[1 + i]), float(correlations[i])) for i in best.tolist()]
 
 
-class Normalizer:
-    """Normalizes texts as the store's frontend does, if it can be used here."""
+class StoreReader:
+    """Reads texts and words as the store's frontend does, if it can be used here."""
 
     def __init__(self, dataset: UtteranceDataset) -> None:
         self._store = dataset.path
         self._lock = threading.Lock()
-        self._normalized = lru_cache(maxsize=64)(self._normalize)
+        self._read_cached = lru_cache(maxsize=64)(self._read)
 
-    def get(self, text: str, language: str) -> tuple[str, str]:
+    def normalized(self, text: str, language: str) -> tuple[str, str]:
         """Return the normalized text and an empty string, or an empty string and why there is none."""
         with self._lock:
-            return self._normalized(text, language)
+            return self._read_cached(text, language, "")
 
-    def _normalize(self, text: str, language: str) -> tuple[str, str]:
+    def dictionary_line(self, word: str, language: str) -> tuple[str, str]:
+        """Return the line of ``--lexicon`` with the phones of a word, and an empty string, or as `normalized`."""
+        with self._lock:
+            return self._read_cached(word, language, "line")
+
+    def _read(self, text: str, language: str, door: str) -> tuple[str, str]:
         try:
             from tts_prep.preprocess.configuration.records import Configuration
             from tts_prep.preprocess.make.phonemizing import frontend_of
 
             config = Configuration.from_dict(self._store, read_manifest(self._store).configuration).text
+            if door:
+                row = doors.row("words", door)
+                line = row.load()(frontend_of(config), text, language or config.language) if row else ""
+                return line, "" if row else "this installation has no pronunciation dictionaries"
             if not config.normalize:
                 return text, ""
             return frontend_of(config).normalize(text, language or None), ""
