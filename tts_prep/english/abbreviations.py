@@ -5,31 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
+_TABLES: Final = word_tables(__package__)
 # Abbreviations before a name; "Mr" without a dot is British spelling.
-_TITLES: Final = word_table(
-    """
-    Mr=Mister Mrs=Mrs Ms=Miz Messrs=Messieurs Dr=Doctor Drs=Doctors Prof=Professor Rev=Reverend Hon=Honorable
-    Gen=General Col=Colonel Maj=Major Capt=Captain Lt=Lieutenant Lieut=Lieutenant Sgt=Sergeant Gov=Governor
-    Sen=Senator Rep=Representative Pres=President Supt=Superintendent Ft=Fort Mt=Mount
-    """
-)
-_WORDS: Final = word_table(
-    """
-    Jr=Junior Sr=Senior Co=Company Ltd=Limited Inc=Incorporated Corp=Corporation Bros=Brothers Esq=Esquire Bart=Baronet
-    vs=versus etc=et+cetera Ave=Avenue Blvd=Boulevard Dept=Department approx=approximately Approx=Approximately
-    Jan=January Feb=February Apr=April Jun=June Jul=July Aug=August Sept=September Oct=October Nov=November Dec=December
-    """
-)
+_TITLES: Final = _TABLES["abbreviations_titles"]
+_WORDS: Final = _TABLES["abbreviations_words"]
 # Before a number, or the numeral or letter of a part: "Fig. 3", "pp. 10-12", "Apt. 5", "Bldg. C".
-_PARTS: Final = word_table(
-    """
-    Fig=Figure Figs=Figures fig=figure figs=figures Vol=Volume Vols=Volumes vol=volume vols=volumes Ch=Chapter
-    ch=chapter Chap=Chapter chap=chapter p=page pp=pages P=Page Eq=Equation eq=equation Sect=Section sect=section
-    Apt=Apartment apt=apartment Rt=Route Rte=Route Ste=Suite Bldg=Building bldg=building Ver=Version ver=version
-    """
-)
+_PARTS: Final = _TABLES["abbreviations_parts"]
 _PART: Final = re.compile(
     rf"\b({'|'.join(sorted(_PARTS, key=len, reverse=True))})\. ?(?=\d|[ivxIVX]+\b)|"
     r"\b(?P<lettered>Fig|fig|Apt|apt|Bldg|bldg|Ste|Vol|vol|Sect|sect)\. (?=[A-Z]\b(?!\.\w))"
@@ -39,12 +22,7 @@ _NUMBER_OF: Final = re.compile(
     r"(?i:\b(my|your|his|her|our|their|its|whose|phone|fax|tel|mobile|room|serial|order|account|flight|part) )"
     r"no\.(?= [a-z]|,)"
 )
-_DAYS: Final = word_table(
-    """
-    Mon=Monday Tue=Tuesday Tues=Tuesday Wed=Wednesday Thu=Thursday Thur=Thursday Thurs=Thursday Fri=Friday Sat=Saturday
-    Sun=Sunday
-    """
-)
+_DAYS: Final = _TABLES["abbreviations_days"]
 _DAY: Final = "|".join(sorted(_DAYS, key=len, reverse=True))
 # "on Sat. to", "at 9 a.m. Tues."; but "in the Sun.".
 _DAY_NAMED: Final = re.compile(
@@ -55,13 +33,7 @@ _DAY_RANGE: Final = re.compile(rf"\b({_DAY})\.? ?[-–—] ?({_DAY})\b\.?(?! [A-
 _DAY_DOTTED: Final = re.compile(
     rf"\b({_DAY})\.(?=,| (?:\d|the [a-z-]+ of |Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
 )
-_MONTHS: Final = word_table(
-    """
-    Jan=January Feb=February Mar=March Apr=April May=May Jun=June Jul=July Aug=August Sept=September Sep=September
-    Oct=October Nov=November Dec=December January=January February=February March=March April=April June=June July=July
-    August=August September=September October=October November=November December=December
-    """
-)
+_MONTHS: Final = _TABLES["abbreviations_months"]
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _NAMES_DASHED: Final = re.compile(
     r"[-–—] ?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun)"

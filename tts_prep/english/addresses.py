@@ -6,23 +6,10 @@ import re
 from typing import Final
 
 from tts_prep.english.numbers import cardinal, digits
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 
-_SIGNS: Final = {
-    ".": "dot",
-    "/": "slash",
-    "-": "dash",
-    "_": "underscore",
-    "@": "at",
-    ":": "colon",
-    "&": "ampersand",
-    "+": "plus",
-    "=": "equals",
-    "?": "question mark",
-    "#": "hash",
-    "%": "percent",
-    "~": "tilde",
-}
+_TABLES: Final = word_tables(__package__)
+_SIGNS: Final = _TABLES["addresses_signs"]
 # Top-level domains, protocols and endings of files that are spelled letter by letter.
 _SPELLED: Final = frozenset(
     (
@@ -66,16 +53,7 @@ _EXTENSION: Final = re.compile(r"\b([Ee])xt(?:\.|(?= \d))? ?(\d{1,5})\b")
 _VANITY: Final = re.compile(r"(?<![\w-])1-(?P<area>[89]\d\d)-(?P<word>(?=[\dA-Z-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*)\b")
 _SOCIAL: Final = re.compile(r"(?<![\w-])(\d{3})-(\d{2})-(\d{4})(?![\w-])")
 _CODE: Final = re.compile(r"\b((?:[Cc]ode|PIN|pin|[Cc]ard|OTP|otp)(?: is| ending in|:)? )(\d{3,8})\b")
-_STATES: Final = word_table(
-    """
-    AL=Alabama AK=Alaska AZ=Arizona AR=Arkansas CA=California CO=Colorado CT=Connecticut DE=Delaware DC=D+C FL=Florida
-    GA=Georgia HI=Hawaii ID=Idaho IL=Illinois IN=Indiana IA=Iowa KS=Kansas KY=Kentucky LA=Louisiana ME=Maine
-    MD=Maryland MA=Massachusetts MI=Michigan MN=Minnesota MS=Mississippi MO=Missouri MT=Montana NE=Nebraska NV=Nevada
-    NH=New+Hampshire NJ=New+Jersey NM=New+Mexico NY=New+York NC=North+Carolina ND=North+Dakota OH=Ohio OK=Oklahoma
-    OR=Oregon PA=Pennsylvania RI=Rhode+Island SC=South+Carolina SD=South+Dakota TN=Tennessee TX=Texas UT=Utah
-    VT=Vermont VA=Virginia WA=Washington WV=West+Virginia WI=Wisconsin WY=Wyoming
-    """
-)
+_STATES: Final = _TABLES["addresses_states"]
 _ZIP: Final = re.compile(rf"\b({'|'.join(_STATES)})(,? )(\d{{5}})(?:-(\d{{4}}))?(?![\w-])")
 
 

@@ -24,7 +24,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
 
@@ -209,21 +209,10 @@ def _single_spaces(symbols: Sequence[str]) -> list[str]:
     return kept[:-1] if kept and kept[-1] == " " else kept
 
 
+_TABLES: Final = word_tables(__package__)
 # V is the place of the stress digit.
-_VOWELS: Final = word_table(
-    """
-    aɪɚ=AYV+ER0 aɪə=AYV+AH0 aʊɚ=AWV+ER0 ɔːɹ=AOV+R oːɹ=AOV+R ɑːɹ=AAV+R aɪ=AYV aʊ=AWV eɪ=EYV oʊ=OWV əʊ=OWV ɔɪ=OYV
-    iə=IYV+AH0 ɑ̃=AAV+N ɔ̃=AOV+N ɛ̃=AEV+N æ̃=AEV+N ɑ=AAV ɒ=AAV a=AAV æ=AEV ʌ=AHV ə=AHV ɐ=AHV ɔ=AOV o=OWV ɛ=EHV
-    e=EYV ɜ=ERV ɝ=ERV ɚ=ERV ɪ=IHV ᵻ=IHV i=IYV ʊ=UHV u=UWV y=UWV ø=ERV œ=ERV ɨ=IHV
-    """
-)
-_CONSONANTS: Final = word_table(
-    """
-    tʃ=CH dʒ=JH n̩=AH0+N m̩=AH0+M l̩=AH0+L ts=T+S b=B d=D ð=DH f=F ɡ=G g=G h=HH k=K l=L ɬ=L ɫ=L m=M n=N ŋ=NG
-    ɲ=N+Y p=P ɹ=R r=R ʁ=R ɾ=T s=S ʃ=SH ç=SH t=T ʔ=T θ=TH v=V w=W ʍ=HH+W x=K ɣ=G j=Y z=Z ʒ=ZH ʎ=L+Y ɕ=SH ʑ=ZH β=V
-    ɸ=F q=K
-    """
-)
+_VOWELS: Final = _TABLES["arpabet_vowels"]
+_CONSONANTS: Final = _TABLES["arpabet_consonants"]
 _SOUNDS: Final = {**_VOWELS, **_CONSONANTS}
 _SOUND: Final = re.compile("|".join(sorted(map(re.escape, _SOUNDS), key=len, reverse=True)))
 _SILENT: Final = frozenset("ːˑ̩̃̈ʲʰ-' .")

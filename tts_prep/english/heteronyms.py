@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 
 VERSION: Final = "1"
 """The version of the rules, which stores record. Increase it with every change."""
@@ -107,21 +107,11 @@ def choose_pronunciations(tokens: Sequence[str]) -> dict[int, str]:
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s\"'()]")
 
+_TABLES: Final = word_tables(__package__)
 # What espeak-ng reads with a pronunciation at the end, if not "the" and a noun, "to" and a verb, "he" and a verb with
 # "s"; behind it what is replaced there: espeak-ng has no noun "advocate", for example.
-_FIRST: Final = word_table(
-    """
-    advocate=the+advocate/ˌe͡ɪt/ət animate=the+animate/ˌe͡ɪt/ət articulate=the+articulate/ˌe͡ɪt/ət combine=kombine
-    associate=the+associate/ˌe͡ɪt/ət delegate=the+delegate/ˌe͡ɪt/ət duplicate=the+duplicate/ˌe͡ɪt/ət lead=led read=red
-    reject=reeject sow=sau
-    """
-)
-_SECOND: Final = word_table(
-    """
-    bass=bas decrease=decreese discount=discownt excuse=excuze insult=insullt intimate=intimait lives=livs
-    minute=mynute/mˈa͡ɪn/ma͡ɪnˈ subject=the+subject/sˈʌbd͡ʒ/səbd͡ʒˈ subjects=the+subjects/sˈʌbd͡ʒ/səbd͡ʒˈ wound=wownd
-    """
-)
+_FIRST: Final = _TABLES["heteronyms_first"]
+_SECOND: Final = _TABLES["heteronyms_second"]
 
 
 def spellings(text: str) -> Iterator[tuple[int, int, tuple[str, str], int]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tts_prep.english.numbers import cardinal, decimal
 from tts_prep.english.signs import sign_before_number, sign_between_numbers, with_fractions
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
 """An integer with or without commas."""
@@ -111,21 +111,9 @@ def _sum(match: re.Match[str]) -> str:
     return (words if whole == "0" else f"{named}, {words}") + per
 
 
+_TABLES: Final = word_tables(__package__)
 # The singular names of units, from which plurals are formed.
-_UNITS: Final = word_table(
-    """
-    km=kilometer cm=centimeter mm=millimeter nm=nanometer μm=micrometer µm=micrometer dm=decimeter m=meter
-    kg=kilogram mg=milligram g=gram lb=pound lbs=pound oz=ounce ft=foot yd=yard yds=yard mi=mile
-    kHz=kilohertz Hz=hertz MHz=megahertz GHz=gigahertz kW=kilowatt MW=megawatt GW=gigawatt W=watt kWh=kilowatt+hour
-    V=volt kV=kilovolt mA=milliampere ml=milliliter mL=milliliter cl=centiliter l=liter L=liter ha=hectare
-    KB=kilobyte kB=kilobyte MB=megabyte GB=gigabyte TB=terabyte mph=mile+per+hour kph=kilometer+per+hour
-    mbps=megabit+per+second Mbps=megabit+per+second gbps=gigabit+per+second dB=decibel kPa=kilopascal hPa=hectopascal
-    ms=millisecond s=second ns=nanosecond min=minute mins=minute hr=hour hrs=hour h=hour sec=second secs=second
-    cal=calorie kcal=kilocalorie bpm=beat+per+minute rpm=revolution+per+minute
-    tbsp=tablespoon tbsps=tablespoon tsp=teaspoon tsps=teaspoon cc=CC gal=gallon pt=pint qt=quart sq=square
-    pts=point rebs=rebound
-    """
-)
+_UNITS: Final = _TABLES["quantities_units"]
 _PLURALS: Final = {
     "foot": "feet",
     "inch": "inches",

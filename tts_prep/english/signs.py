@@ -7,6 +7,7 @@ import unicodedata
 from typing import Final
 
 from tts_prep.english.numbers import cardinal, digits, label, ordinal, plain_number
+from tts_prep.preprocess.text.tables import word_tables
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
 # "10%-15%", "20°-25°".
@@ -163,27 +164,9 @@ def _fraction(match: re.Match[str]) -> str:
     return f"{cardinal(over)} {plural}"
 
 
+_TABLES: Final = word_tables(__package__)
 # Signs that are typed as several. "x <-5" is "x < -5".
-_PAIRS: Final = {
-    "+/-": "±",
-    "-->": "→",
-    "==>": "→",
-    "===": "=",
-    "!==": "≠",
-    "**": "^",
-    ">=": "≥",
-    "<=": "≤",
-    "!=": "≠",
-    "<>": "≠",
-    "==": "=",
-    "=>": "→",
-    "->": "→",
-    "+-": "±",
-    "&&": "&",
-    "||": "|",
-    "<<": "≪",
-    ">>": "≫",
-}
+_PAIRS: Final = _TABLES["signs_pairs"]
 _PAIR: Final = re.compile(
     # "**two words**" is emphasis, and "2**3" a power.
     r"(?<=\d) ?\*\* ?(?=[\d(nxyz-])|(?<=\b[a-z])\*\*(?=\d)|"
@@ -202,31 +185,7 @@ def _pair(match: re.Match[str]) -> str:
     return f" {_PAIRS[match[0].strip()]} "
 
 
-_BETWEEN: Final = {
-    "<": "is less than",
-    ">": "is greater than",
-    "≤": "is less than or equal to",
-    "≥": "is greater than or equal to",
-    "≠": "is not equal to",
-    "≪": "is much less than",
-    "≫": "is much greater than",
-    "≈": "is approximately",
-    "×": "times",
-    "*": "times",
-    "·": "times",
-    "÷": "divided by",
-    "±": "plus or minus",
-    "/": "slash",
-    ":": "to",
-    "^": "to the power of",
-    "~": "to",
-    "→": "to",
-    "√": "root of",
-    "_": "underscore",
-    "|": "or",
-    "\\": "backslash",
-    "\u2044": "slash",
-}
+_BETWEEN: Final = _TABLES["signs_between"]
 """What is said for a sign behind a number and before another."""
 
 _BEFORE: Final = {

@@ -17,7 +17,7 @@ from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, Symbols
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.vocab import Vocab
 
 _SINO: Final = ("", "일", "이", "삼", "사", "오", "육", "칠", "팔", "구")
@@ -76,67 +76,14 @@ def _thousands(value: str) -> str:
     return words
 
 
+_TABLES: Final = word_tables(__package__)
 # Counters with native numbers; other nouns use Sino-Korean numbers.
-_COUNTERS: Final = [
-    "시간",
-    "시",
-    "명",
-    "사람",
-    "개",
-    "마리",
-    "살",
-    "잔",
-    "병",
-    "권",
-    "장",
-    "대",
-    "그루",
-    "송이",
-    "켤레",
-    "채",
-    "가지",
-    "군데",
-    "번",
-    "달",
-    "벌",
-    "통",
-    "곳",
-    "척",
-    "자루",
-    "접시",
-    "그릇",
-    "숟가락",
-    "모금",
-    "줄",
-    "쌍",
-    "바퀴",
-    "걸음",
-    "마디",
-    "다발",
-    "배",
-    "방울",
-    "조각",
-    "판",
-    "단",
-    "포기",
-    "톨",
-]
+_COUNTERS: Final = _TABLES["korean"]["counters"].split()
 # 시작 and 장관 start with a counter; 개월 and 번지 use Sino-Korean numbers.
 _NOT_COUNTERS: Final = "개월|개국|개년|번지|시작|장관|대학|대한|명령|배송|통신|단계|판매"
-_UNITS: Final = word_table(
-    """
-    %=퍼센트 ℃=도 °C=도 °=도 km/h=킬로미터매시 km=킬로미터 cm=센티미터 mm=밀리미터 m=미터 kg=킬로그램 mg=밀리그램 g=그램
-    ml=밀리리터 mL=밀리리터 L=리터 l=리터 ㎞=킬로미터 ㎝=센티미터 ㎜=밀리미터 ㎏=킬로그램 ㎡=제곱미터 GB=기가바이트
-    MB=메가바이트 TB=테라바이트 Hz=헤르츠
-    """
-)
+_UNITS: Final = _TABLES["korean_units"]
 _CURRENCIES: Final = {"₩": "원", "￦": "원", "$": "달러", "€": "유로", "£": "파운드", "¥": "엔"}
-_LETTERS: Final = word_table(
-    """
-    A=에이 B=비 C=씨 D=디 E=이 F=에프 G=지 H=에이치 I=아이 J=제이 K=케이 L=엘 M=엠 N=엔 O=오 P=피 Q=큐 R=알 S=에스 T=티
-    U=유 V=브이 W=더블유 X=엑스 Y=와이 Z=지
-    """
-)
+_LETTERS: Final = _TABLES["korean_letters"]
 # Begins where digits begin, so that the time is linear in the number of digits.
 _NUMBER: Final = r"(?<!\d)(?:\d+(?:,\d{3})+(?!\d)|\d+)"
 

@@ -9,15 +9,11 @@ from typing import Final
 
 from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
+_TABLES: Final = word_tables(__package__)
 # How Mandarin speakers name letters, in syllables that the tables have.
-_LETTERS: Final = word_table(
-    """
-    A=ei1 B=bi4 C=xi1 D=di4 E=yi4 F=ai2+fu5 G=ji4 H=ei2+chi1 I=ai4 J=jie4 K=kei1 L=ai2+lu5 M=ai2+mu5 N=en4 O=ou1
-    P=pi4 Q=qiu1 R=a4 S=ai2+si5 T=ti4 U=you1 V=wei4 W=da2+bu5+liu5 X=ai2+ke5+si5 Y=wai4 Z=zei2
-    """
-)
+_LETTERS: Final = _TABLES["latin_letters"]
 # ChatGPT, iPhone, McDonald.
 _PART: Final = re.compile("[A-Z]+(?![a-z])|(?:Mc)?[A-Z]?[^A-Z]+|[A-Z]")
 # Longer ones in capitals are words.
@@ -33,13 +29,7 @@ _VOWEL: Final = word_table(
     "aɪ=ai aʊ=ao eɪ=ei oʊ=ou ɔɪ=o+i ɑ=a æ=a ʌ=a ɐ=a a=a ɔ=o ʊ=u u=u i=i ɪ=i ᵻ=i ɛ=ɛ ə=e ɚ=e ɜ=e n\u0329=en"
 )
 # Finals by likeness, of which the first is taken that is a syllable with its initial.
-_FINALS: Final = word_table(
-    """
-    a=a an=an ang=ang ai=ai+a ao=ao+ou+a ei=ei+ai+e+uei ɛ=ai+ei+e ɛn=en+an+in ɛng=eng+ang ou=ou+o+uo o=uo+o+ou
-    on=ong+eng ong=ong+eng e=e+u+i en=en+un+in+an eng=eng+ong+ang i=i+ei+ui+e in=in+en ing=ing+eng
-    u=u+ou un=un+en ung=ong+eng
-    """
-)
+_FINALS: Final = _TABLES["latin_finals"]
 _WITHOUT_INITIAL: Final = word_table("i=yi in=yin ing=ying u=wu un=wen ong=weng uo=wo e=e")
 # Consonants without a vowel.
 _ALONE: Final = word_table(

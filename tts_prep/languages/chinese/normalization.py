@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 from tts_prep.preprocess.text.typography import without_controls
 
 Match = re.Match[str]
@@ -77,13 +77,8 @@ _NUMBER: Final = r"(?<!\d)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _CLASSIFIERS: Final = (
     "个位只条张本件次年天周岁块名家辆台座层双把根颗杯碗瓶斤里克米元万千亿倍种支枝头匹间套份篇首段场届点小"
 )
-_UNITS: Final = word_table(
-    """
-    km/h=公里每小时 m/s=米每秒 km²=平方公里 m²=平方米 m³=立方米 cm²=平方厘米 km=公里 cm=厘米 mm=毫米
-    kg=千克 mg=毫克 ml=毫升 mL=毫升 kWh=千瓦时 kW=千瓦 GHz=吉赫兹 MHz=兆赫兹 kHz=千赫兹 Hz=赫兹
-    GB=吉字节 MB=兆字节 KB=千字节 m=米 g=克 L=升 l=升 t=吨 s=秒 h=小时 °C=摄氏度 °F=华氏度 °=度
-    """
-)
+_TABLES: Final = word_tables(__package__)
+_UNITS: Final = _TABLES["normalization_units"]
 _MONEY: Final = word_table("¥=元 ￥=元 $=美元 US$=美元 €=欧元 £=英镑 HK$=港元 RMB=元")
 # Characters that NFKC would replace by letters or marks with another meaning.
 _MARKS: Final = {**str.maketrans({"℃": "°C", "㎡": "m²", "㎞": "km", "㎏": "kg", "〇": "零", "²": "²"})}

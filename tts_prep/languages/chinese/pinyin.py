@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
 NEUTRAL: Final = frozenset(importlib.resources.files(__package__).joinpath("neutral.txt").read_text("utf-8").split())
 """Words whose last syllable has the neutral tone.
@@ -24,20 +24,8 @@ They are the words of the list of the Putonghua Proficiency Test that must be re
 in 普通话水平测试实施纲要, 2004), without those that are other words in their full tones, such as 地道 and 实在.
 """
 
-_SURNAMES: Final = {
-    "曾": "zeng1",
-    "单": "shan4",
-    "解": "xie4",
-    "仇": "qiu2",
-    "朴": "piao2",
-    "任": "ren2",
-    "查": "zha1",
-    "盖": "ge3",
-    "华": "hua4",
-    "区": "ou1",
-    "葛": "ge3",
-    "秘": "bi4",
-}
+_TABLES: Final = word_tables(__package__)
+_SURNAMES: Final = _TABLES["pinyin_surnames"]
 _RULES: Final = tuple(
     (re.compile(pattern), pinyin)
     for pattern, pinyin in (
@@ -224,13 +212,7 @@ _IPA_INITIALS: Final = word_table(
     b=p p=pʰ m=m f=f d=t t=tʰ n=n l=l g=k k=kʰ h=x j=tɕ q=tɕʰ x=ɕ zh=ʈʂ ch=ʈʂʰ sh=ʂ r=ɻ z=ts c=tsʰ s=s
     """
 )
-_IPA_FINALS: Final = word_table(
-    """
-    a=a ai=aɪ an=an ang=ɑŋ ao=aʊ e=ɤ ei=eɪ en=ən eng=əŋ er=aɚ i=i ia=ja ian=jɛn iang=jɑŋ iao=jaʊ ie=jɛ ii=ɹ̩ iii=ɻ̩ in=in
-    ing=iŋ iong=jʊŋ iou=joʊ o=o ong=ʊŋ ou=oʊ u=u ua=wa uai=waɪ uan=wan uang=wɑŋ uei=weɪ uen=wən uo=wo v=y van=ɥɛn
-    ve=ɥɛ vn=yn m=m n=n ng=ŋ hm=hm hng=hŋ io=jɔ
-    """
-)
+_IPA_FINALS: Final = _TABLES["pinyin_ipa_finals"]
 _TONES: Final = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
 
 

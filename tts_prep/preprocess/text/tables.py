@@ -1,9 +1,25 @@
-"""Compact notation for tables of words."""
+"""Tables of words: in a file beside the code, or in a compact notation in it."""
 
 from __future__ import annotations
+
+import importlib.resources
+import sys
+from collections.abc import Mapping
+from functools import cache
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 def word_table(text: str) -> dict[str, str]:
     """Parse ``key=value`` pairs separated by white space; ``+`` in a value is a space."""
     pairs = (word.partition("=") for word in text.split())
     return {key: value.replace("+", " ") for key, _, value in pairs}
+
+
+@cache
+def word_tables(package: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the tables of ``words.toml`` in a package by name."""
+    return tomllib.loads(importlib.resources.files(package).joinpath("words.toml").read_text("utf-8"))
