@@ -114,9 +114,9 @@ def _contents() -> tuple[Mistake, ...]:
         Mistake(
             "Recordings of another format",
             MAKE,
-            "`ljspeech` reads `wavs/<id>.wav`. For FLAC, MP3, Opus and others, write a list of file names for "
+            "`ljspeech` reads `wavs/<id>.wav`, or `.flac`. For MP3, Opus and others, write a list of file names for "
             "`tts-prep filelist` or `manifest`.",
-            _flac,
+            _ogg,
         ),
         Mistake("Ids with a suffix", MAKE, "Remove `.wav` from the first field.", _suffixes),
         Mistake("Commas instead of bars", MAKE, "", lambda w: _separator(w, ",")),
@@ -352,9 +352,9 @@ def _libritts(world: World) -> None:
     record(world.root / "LIBRITTS/train-clean-100/100/1/100_1_000001.wav")
 
 
-def _flac(world: World) -> None:
+def _ogg(world: World) -> None:
     for path in (world.corpus / "wavs").glob("*.wav"):
-        soundfile.write(path.with_suffix(".flac"), *soundfile.read(path))
+        soundfile.write(path.with_suffix(".ogg"), *soundfile.read(path))
         path.unlink()
 
 

@@ -20,6 +20,7 @@ from tts_prep import doors
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
 from tts_prep.format.files.paths import is_url, without_secret
+from tts_prep.format.files.regular_files import read_regular
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.option import KINDS, Option, OptionTable
 
@@ -177,7 +178,9 @@ def _settings(option: Option) -> dict[str, Any]:
     }
     if option.kind is bool:
         return {**settings, "default": option.default, "is_flag": True}
-    if option.none:
+    if option.content:
+        settings |= {"type": PATH, "callback": _text_of_file}
+    elif option.none:
         settings["callback"] = partial(_number_or_none, _click_type(option))
     else:
         settings["type"] = _click_type(option)
@@ -186,6 +189,17 @@ def _settings(option: Option) -> dict[str, Any]:
     if option.values:
         settings["shell_complete"] = completion(option.values)
     return {**settings, "multiple": option.repeated}
+
+
+def _text_of_file(_: click.Context, __: click.Parameter, value: Path | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        return read_regular(value, _MAX_CONTENT).decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{value}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{value}: expected UTF-8, found byte 0x{error.object[error.start]:02x}") from error
 
 
 def _click_type(option: Option) -> Any:
@@ -206,6 +220,9 @@ def completion(values: Callable[[], Iterable[str]]) -> Callable[[click.Context, 
     """Return the completion of a shell for values that a function returns."""
     return lambda _, __, incomplete: [name for name in values() if name.startswith(incomplete)]
 
+
+_MAX_CONTENT: Final = 1 << 16
+"""The maximum length of a file whose text is the value of an option in bytes."""
 
 OPTIONS: Final = OptionTable(__file__)
 """The options of all commands that make a store; ``tts-prep add`` has those of features and provenance, too."""

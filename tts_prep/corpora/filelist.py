@@ -302,7 +302,7 @@ def _parse(
         return Failure(identifier, where, "corpus", f"{where}: the path of the recording is empty")
     try:
         path = recordings.find(path)
-        start, end = _seconds(row.pop("start", ""), row.pop("end", ""))
+        start, end = seconds(row.pop("start", ""), row.pop("end", ""))
     except ValueError as error:
         return Failure(identifier, where, "corpus", f"{where}: {error}")
     meta: dict[str, str | float] = {}
@@ -316,7 +316,7 @@ def _parse(
     return SourceUtterance(identifier, row.get("text", ""), path, where, speaker, meta, start=start, end=end)
 
 
-def _seconds(start: str, end: str) -> tuple[float, float | None]:
+def seconds(start: str, end: str) -> tuple[float, float | None]:
     """Return the segment of a recording; an end of None is that of the recording.
 
     Raises:

@@ -133,7 +133,11 @@ _PLAIN: Final = frozenset(("wav", "wavs", "audio", "audios", "clips", "recording
 
 
 def read_folder(
-    root: Path, speakers: str = "last", texts: bool = True, report: Callable[[str], None] = lambda _: None
+    root: Path,
+    speakers: str = "last",
+    layout: str = "",
+    texts: bool = True,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Iterator[SourceUtterance | Failure]:
     """Yield the recordings below a folder, sorted by path, with the texts beside them.
 
@@ -144,13 +148,22 @@ def read_folder(
         speakers: the folder that names the speaker: the ``"last"`` or ``"first"`` of the path, its number in the path
             (``"2"``), or ``"none"``. Folders such as ``wavs`` are skipped. If all recordings are of one such speaker,
             or have none, it is ``"0"``.
+        layout: a layout in TOML, by which the folder is read instead; see `tts_prep.corpora.layout.Layout`.
         texts: whether a recording without a text fails.
         report: called with one line about the speakers.
 
     Raises:
         CorpusError: the folder is missing or has no recordings, or no recording has a text.
-        ConfigurationError: ``speakers`` is not one of `SPEAKERS`.
+        ConfigurationError: ``speakers`` is not one of `SPEAKERS`, or the layout is invalid.
     """
+    if layout:
+        # Imported here, because layouts need this module.
+        from tts_prep.corpora.own_layout import parse_layout
+
+        if speakers != "last":
+            raise ConfigurationError("speakers: the layout says who speaks; give one of the two alone")
+        yield from parse_layout(layout)(root)
+        return
     if speakers not in SPEAKERS:
         raise ConfigurationError(f"speakers: expected one of {', '.join(SPEAKERS)}, found {speakers!r}")
     names = recordings_below(root)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from tts_prep.corpora.filelist import seconds
 from tts_prep.corpora.folder import NORMALIZED
 from tts_prep.corpora.template import Template
 from tts_prep.corpora.transcripts import AUDIO_SUFFIXES, chosen_subsets, files_below, first_file, read_transcript
@@ -22,7 +23,8 @@ from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.quantities import count_text
 
 Values = dict[str, str]
-_NOT_COLUMNS: Final = frozenset(("id", "text", "normalized", "speaker", "start", "end"))
+NOT_COLUMNS: Final = frozenset(("id", "text", "normalized", "speaker", "start", "end"))
+"""Placeholders with a meaning of their own."""
 _component = lru_cache(maxsize=256)(Template)
 _MAX_OBJECT: Final = 1 << 26
 """The maximum length of a JSON object of texts in bytes."""
@@ -106,6 +108,7 @@ class Layout:
         tables: tables by path, from the folder of the corpus.
         select: the placeholder that ``--subset`` selects.
         subsets: its values, in their order, as patterns.
+        first_line: whether only the first line of a list is read.
         last: whether only the last list is read, whose name has the highest version.
         normalized: whether all texts are normalized. A placeholder ``normalized`` is a text that is.
         encoding: that of lists.
@@ -131,6 +134,7 @@ class Layout:
     tables: Mapping[str, Table] = field(default_factory=dict)
     select: str = ""
     subsets: tuple[str, ...] = ("*",)
+    first_line: bool = False
     last: bool = False
     normalized: bool = False
     encoding: str = "utf-8"
@@ -194,8 +198,8 @@ class Layout:
         try:
             if self.pairs:
                 for number, pair in enumerate(json_object(root / path).items(), 1):
-                    texts = {name: str(value).strip() for name, value in zip(self.pairs, pair, strict=True)}
-                    yield f"{path}:{number}", values | texts, ""
+                    is_text = isinstance(pair[1], str)
+                    yield f"{path}:{number}", values | dict(zip(self.pairs, pair, strict=True)) if is_text else {}, ""
                 return
             for place, line in read_lines(root / path, self.encoding) if self.lines else _table(root / path):
                 where = f"{folder}/{place}" if folder else place
@@ -208,6 +212,8 @@ class Layout:
                     cells = ((name, line.get(key)) for name, key in self.keys.items())
                     texts = {name: str(cell).strip() for name, cell in cells if cell is not None}
                     yield where, values | texts, ""
+                if self.first_line:
+                    break
         except CorpusError as error:
             yield f"{path}:1", Failure("", f"{path}:1", "corpus", str(error)), ""
 
@@ -255,15 +261,16 @@ class Layout:
             value = values.get(name, "")
             values[name] = others.get(value, others.get("*", value))
         text, spoken = _first(self.text, values), values.get("normalized", "")
-        if self.lists and not (audio and (text or spoken)):
+        if not audio or not (text or spoken or self.texts):
             raise ValueError(self._other_form(""))
-        names = [name for name in {**known, **values} if name not in _NOT_COLUMNS and name[0] != "_"]
+        names = [name for name in {**known, **values} if name not in NOT_COLUMNS and name[0] != "_"]
         meta = {name: values.get(name, "") for name in names}
         meta |= {name: _first(templates, values) for name, templates in self.columns.items()}
         meta = {name: value for name, value in meta.items() if value or name != "language"}
+        start, end = seconds(values.get("start", ""), values.get("end", ""))
         identifier = _first(self.id, values) or values.get("id", "")
         speaker, normalized = _first(self.speaker, values), self.normalized or bool(spoken)
-        return SourceUtterance(identifier, spoken or text, audio, where, speaker, meta, normalized=normalized)
+        return SourceUtterance(identifier, spoken or text, audio, where, speaker, meta, normalized, start, end)
 
     def _recording(self, root: Path, path: str, values: Values) -> tuple[str, Values]:
         """Return the path of a line's recording, and the values that are known by it; an empty path if it has none."""
@@ -323,11 +330,11 @@ def _pattern(template: Template) -> str:
     """Return the pattern of the files of a template: the names at its end that have no placeholder, and the last."""
     parts = template.source.removeprefix("/").split("/")
     if template.source.startswith("/"):
-        return template.write({}).removeprefix("/")
+        return template.write({}, glob.escape).removeprefix("/")
     first = len(parts) - 1
     while first and "{" not in parts[first - 1] and "*" not in parts[first - 1]:
         first -= 1
-    return "/".join(["**", *(Template(part).write({}) for part in parts[first:])])
+    return "/".join(["**", *(Template(part).write({}, glob.escape) for part in parts[first:])])
 
 
 def _below(template: Template, values: Values, folder: str, quoted: Callable[[str], str] = str) -> str:

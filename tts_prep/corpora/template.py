@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import PureWindowsPath
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
@@ -19,7 +19,10 @@ _PLACE: Final = re.compile(r"\{(?P<name>[a-z_][a-z0-9_]*|)(?::(?P<change>[a-z]+)
 _CHANGES: Final[Mapping[str, Callable[[str], str]]] = {
     "lower": str.lower,
     "upper": str.upper,
-    "stem": lambda path: PurePosixPath(path).stem,
+    "joined": lambda text: "".join(text.split()),
+    "name": lambda path: PureWindowsPath(path).name,
+    "stem": lambda path: PureWindowsPath(path).stem,
+    "base": lambda path: path.rpartition(".")[0] or path,
 }
 _SEPARATORS: Final = ("|", "\t")
 _SPACE: Final = re.compile(r"\s+")
@@ -33,8 +36,8 @@ class Template:
 
     A space stands for any white space, and values have none at their ends. Values other than ``{text}`` end at the
     first place where what follows them is found; bars and tabs that separate values are in none of them. When a
-    template is written, ``{name:lower}``, ``{name:upper}`` and ``{name:stem}``, a file name without suffix, change a
-    value.
+    template is written, ``{name:lower}``, ``{name:upper}``, ``{name:joined}`` (without white space), and of a path
+    ``{name:name}``, ``{name:stem}`` (its name without suffix) and ``{name:base}`` (the path without it) change a value.
     """
 
     source: str
@@ -76,7 +79,8 @@ class Template:
         rest = None if rest is None else _without_end(rest, between[-1])
         if rest is None:
             return None
-        names = [name for name, _ in places]
+        # What a change has made of a value is not the value.
+        names = ["" if change else name for name, change in places]
         whole = names.index(_WHOLE) if _WHOLE in names else len(names) - 1
         before, after = [], []
         for separator in between[1 : whole + 1]:
@@ -101,6 +105,7 @@ class Template:
     def write(self, values: Mapping[str, str], quoted: Callable[[str], str] = str) -> str:
         """Return the text with values; what has none is ``*``."""
         between, places = self._parts
+        between = tuple(map(quoted, between))
         texts = [
             quoted(_CHANGES[change](values[name]) if change else values[name]) if name in values else "*"
             for name, change in places

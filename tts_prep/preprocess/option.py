@@ -34,6 +34,7 @@ class Option:
         minimum: the smallest integer.
         none: whether ``none`` is permitted instead of a number, which unsets a setting.
         values: a function that returns the values that a shell completes.
+        content: whether the value on the command line is a file, whose text is the value.
         group: the title above it in the help; default: that of the corpus.
         other_names: what people type instead, without dashes, for messages.
     """
@@ -49,6 +50,7 @@ class Option:
     minimum: int = 1
     none: bool = False
     values: Callable[[], Iterable[str]] | None = None
+    content: bool = False
     group: str = ""
     other_names: tuple[str, ...] = ()
 

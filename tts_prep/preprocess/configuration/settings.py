@@ -63,27 +63,28 @@ def read_config_file(path: Path) -> ConfigFile:
     """
     try:
         text = read_regular(path, _MAX_BYTES).decode("utf-8")
-        _check_depth(text)
-        return ConfigFile(path, tomllib.loads(text))
+        return ConfigFile(path, parse_toml(text))
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from error
-    except RecursionError as error:
-        raise ConfigurationError(f"{path}: not TOML: nested too deeply") from error
     except ValueError as error:
         # Errors of TOML and of UTF-8, and integers of thousands of digits.
         raise ConfigurationError(f"{path}: not TOML: {error}; 'tts-prep presets NAME' prints an example") from error
 
 
-def _check_depth(text: str) -> None:
-    """Check that no line of TOML has a name of very many parts.
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text of any origin.
 
     Raises:
-        ValueError: one has.
+        ValueError: it is no TOML, nested too deeply, or has a name of very many parts.
     """
     bare = _NOT_NAMES.sub(lambda match: "\n" * match[0].count("\n"), text)
     for number, line in enumerate(bare.split("\n"), 1):
         if line.count(".") > _MAX_DOTS:
             raise ValueError(f"line {number} has {line.count('.'):,} dots, names have at most three parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def configure(

@@ -29,6 +29,8 @@ _HEADER = frozenset(
 def read_ljspeech(root: Path, report: Callable[[str], None] = lambda _: None) -> Iterator[SourceUtterance | Failure]:
     """Yield the utterances of ``metadata.csv`` (``id|text|normalized text``) with their ``wavs/<id>.wav``.
 
+    The folder can be ``wav``, as of Piper's studio, and the recordings FLAC.
+
     Double quotes are part of the text. The text is the third column, or the second if the third is empty or missing.
     Both are normalized by the frontend: the third column spells out numbers, but 595 rows of LJ Speech contain
     abbreviations (Dr., St., Co.). An invalid row is yielded as a `Failure`. Lists with ``id|speaker|text``, as in
@@ -43,13 +45,15 @@ def read_ljspeech(root: Path, report: Callable[[str], None] = lambda _: None) ->
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected an LJ Speech corpus with metadata.csv and wavs/")
     lines = list(read_lines(root / "metadata.csv"))
-    if not (root / "wavs").is_dir():
+    folder = next((name for name in ("wavs", "wav") if (root / name).is_dir()), "")
+    if not folder:
         raise CorpusError(f"{root / 'wavs'}: no such folder; expected one recording <id>.wav per row")
+    suffix = "wav" if any((root / folder).glob("*.wav")) or not any((root / folder).glob("*.flac")) else "flac"
     speakers = _speakers([line for _, line in lines if isinstance(line, str)])
     if speakers:
         report(f"columns: id|speaker|text, with {count_text(len(speakers), 'speaker')}, as the second field repeats")
     for where, line in lines:
-        yield _parse(where, line, has_speakers=bool(speakers))
+        yield _parse(where, line, f"{folder}/{{}}.{suffix}", has_speakers=bool(speakers))
 
 
 def _speakers(lines: Sequence[str]) -> frozenset[str]:
@@ -66,7 +70,7 @@ def _speakers(lines: Sequence[str]) -> frozenset[str]:
     return names if others <= _MOST_OTHERS * len(rows) else frozenset()
 
 
-def _parse(where: str, line: str | Failure, *, has_speakers: bool) -> SourceUtterance | Failure:
+def _parse(where: str, line: str | Failure, audio: str, *, has_speakers: bool) -> SourceUtterance | Failure:
     if isinstance(line, Failure):
         return line
     fields = line.split("|")
@@ -84,9 +88,9 @@ def _parse(where: str, line: str | Failure, *, has_speakers: bool) -> SourceUtte
         )
     if has_speakers and len(fields) == 3:
         speaker, text = fields[1].strip(), fields[2].strip()
-        return SourceUtterance(identifier, text, f"wavs/{identifier}.wav", where, speaker or SPEAKER)
+        return SourceUtterance(identifier, text, audio.format(identifier), where, speaker or SPEAKER)
     text = fields[2] if len(fields) == 3 and fields[2].strip() else fields[1]
-    return SourceUtterance(identifier, text.strip(), f"wavs/{identifier}.wav", where, SPEAKER)
+    return SourceUtterance(identifier, text.strip(), audio.format(identifier), where, SPEAKER)
 
 
 CORPUS = Corpus(
@@ -94,12 +98,12 @@ CORPUS = Corpus(
     read_ljspeech,
     r"""Make STORE of the LJ Speech corpus, or of a folder with the same layout, at CORPUS.
 
-    CORPUS contains metadata.csv (id|text|normalized text) and wavs/<id>.wav. Run the same command again to
-    resume an interrupted run.
+    CORPUS contains metadata.csv (id|text|normalized text) and wavs/<id>.wav or .flac, or the folder wav. Run the same
+    command again to resume an interrupted run.
 
     \b
     Example:
       tts-prep ljspeech LJSpeech-1.1 store --jobs 8
     """,
-    layout=(("metadata.csv", "wavs"),),
+    layout=(("metadata.csv", "wavs"), ("metadata.csv", "wav")),
 )
