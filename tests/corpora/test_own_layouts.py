@@ -68,14 +68,14 @@ WRONG = {
     LISTS.replace("{text}", "{text"): "expected placeholders such as",
     LISTS.replace("{text}", "{text:shell}"): "expected one of lower, upper, .* found 'shell'",
     LISTS.replace("{text}", "{words}"): r"no template has \{text\}",
-    LISTS.replace("{text}", "{text}|{seconds}"): "'seconds' is a column of all stores",
+    LISTS.replace("{text}", "{text}|{seconds}"): r"\['seconds'\] is a column of all stores",
     LISTS.replace("a.txt", "../../etc/{}"): "lists: expected a path inside the corpus",
     LISTS + 'tables."/etc/passwd" = { fields = ["id", "x"] }': "expected a path inside the corpus",
-    LISTS + 'tables."t.txt" = { fields = ["id"] }': "expected at least two fields",
+    LISTS + 'tables."t.txt" = { fields = ["id"] }': "expected a list 'fields' of two or more",
     LISTS + "maps.id = 3": "maps.id: expected a table, found 3",
     LISTS + "last = 1": "last: expected true or false, found 1",
     LISTS + 'encoding = "idna"': "encoding: expected one of utf-8, .* found 'idna'",
-    LISTS + "columns.text = '{id}'": "'text' is a column of all stores",
+    LISTS + "columns.text = '{id}'": r"\['text'\] is a column of all stores",
     LISTS + f"speaker = '{'x' * 10_000}'": "at most 500 characters",
 }
 

@@ -16,11 +16,10 @@ from tts_prep.cli.options import (
     OPTIONS,
     WRITTEN_STORE,
     additions,
-    feature_options,
     option,
-    provenance_options,
     record_option,
     takes,
+    with_options,
 )
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
@@ -116,9 +115,9 @@ class _How:
 @click.command(cls=_AddCommand)
 @click.argument("store", type=WRITTEN_STORE)
 @takes(_Source)
-@feature_options
+@with_options(OPTIONS, "features")
 @takes(_Tables)
-@provenance_options
+@with_options(OPTIONS, "provenance")
 @takes(_How)
 @_with_additions
 @quiet_option

@@ -184,18 +184,8 @@ MEASURE: Final[Mapping[str, Measure]] = {measure.name: measure for measure in ME
 """The measures by name."""
 
 _ORDER = (
-    *(
-        "silent",
-        "clipped",
-        "saturated",
-        "noisy",
-        "hum",
-        "reverberant",
-        "silence-start",
-        "silence-end",
-        "silence-inside",
-        "digital-silence",
-    ),
+    *("silent", "clipped", "saturated", "noisy", "hum", "reverberant"),
+    *("silence-start", "silence-end", "silence-inside", "digital-silence"),
     *("cut-start", "cut-end", "upsampled", "audio-duplicate", "near-duplicate", "text-duplicate", "other-voice"),
     *("too-fast", "too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "misaligned", "unspoken-end"),
 )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tts_prep import doors
-from tts_prep.cli.options import OUTPUT_FILE, Addition, store_or_url
+from tts_prep.cli.options import Addition, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.option import Option
+from tts_prep.preprocess.option import Option, OptionTable
 
 if TYPE_CHECKING:
     from tts_prep.checks.catalogue import Threshold
@@ -26,26 +26,7 @@ _EXAMPLES = 3
 
 @click.command()
 @store_or_url
-@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Write all measures of all utterances.")
-@click.option(
-    "--ids", "ids_file", type=OUTPUT_FILE, metavar="FILE", help="Write the ids of the suspects, one per line."
-)
-@click.option(
-    "--words",
-    "words_file",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Write the words of unsure pronunciation, the least sure first, as a --lexicon to correct.",
-)
-@click.option("--json", "json_output", is_flag=True, help="Print thresholds, measures and suspects as JSON.")
-@click.option(
-    "--threshold",
-    "thresholds",
-    multiple=True,
-    metavar="REASON=VALUE|CONDITION",
-    help="Set the threshold of a reason, or add a condition such as 'wer>0.1' on any column; may be repeated.",
-)
-@click.option("--strict", is_flag=True, help="Exit with status 1 if there are suspects.")
+@with_options(OptionTable(__file__), "check")
 @quiet_option
 def check(
     store: Path | str,

@@ -151,14 +151,6 @@ class Integer(click.IntRange):
     name = "integer"
 
 
-def integer_option(
-    name: str, text: str, *, default: int, least: int = 0, most: int | None = None, metavar: str = "N"
-) -> Callable[[F], F]:
-    """Return an option whose value is an integer from ``least`` to ``most``; ``text`` is its help."""
-    kind = Integer(least, most)
-    return click.option(name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
-
-
 def click_option(option: Option) -> GroupedOption:
     """Return the option of the command line for a record."""
     return GroupedOption(_flags(option), **_settings(option))
@@ -206,8 +198,8 @@ def _click_type(option: Option) -> Any:
     if option.choices:
         return click.Choice(list(option.choices))
     if option.kind is int:
-        return Integer(min=option.minimum)
-    return {str: click.STRING, float: click.FLOAT, Path: PATH}[option.kind]
+        return Integer(option.minimum, option.maximum)
+    return {str: click.STRING, float: click.FLOAT, Path: OUTPUT_FILE if option.output else PATH}[option.kind]
 
 
 def _number_or_none(kind: Any, ctx: click.Context, param: click.Parameter, value: Any) -> float | str | None:
@@ -233,18 +225,15 @@ def record_option(option: Option) -> Callable[[F], F]:
     return click.option(*_flags(option), cls=GroupedOption, **_settings(option))
 
 
-def feature_options(function: F) -> F:
-    """Add ``--feature``, ``--alignments`` and ``--array``."""
-    for option in reversed(OPTIONS["features"]):
-        function = record_option(option)(function)
-    return function
+def with_options(table: OptionTable, section: str) -> Callable[[F], F]:
+    """Return a decorator that adds the options of a section of a table to a command."""
 
+    def decorate(function: F) -> F:
+        for option in reversed(table[section]):
+            function = record_option(option)(function)
+        return function
 
-def provenance_options(function: F) -> F:
-    """Add ``--license`` and ``--origin``."""
-    for option in reversed(OPTIONS["provenance"]):
-        function = record_option(option)(function)
-    return function
+    return decorate
 
 
 _FIRST: Final = frozenset(

@@ -11,20 +11,19 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.text.tables import word_table
 
 _TRANSCRIPT: Final = "transcript.txt"
-_BOOKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "de": ("achtgesichterambiwasse", "meisterfloh", "serapionsbruederauswahl"),
-    "el": ("Paramythi_horis_onoma",),
-    "es": ("19demarzo", "bailen", "batalla_arapiles"),
-    "fi": ("ensimmaisetnovellit", "gulliverin_matkat_kaukaisilla_mailla", "kaleri-orja", "salmelan_heinatalkoot"),
-    "fr": ("lesmis", "lupincontresholme"),
-    "hu": ("egri_csillagok",),
-    "ja": ("meian",),
-    "nl": ("20000_mijlen",),
-    "ru": ("early_short_stories", "icemarch", "shortstories_childrenadults"),
-    "zh": ("call_to_arms", "chao_hua_si_she"),
-}
+_LANGUAGES: Final = word_table(
+    """
+    achtgesichterambiwasse=de meisterfloh=de serapionsbruederauswahl=de Paramythi_horis_onoma=el 19demarzo=es bailen=es
+    batalla_arapiles=es ensimmaisetnovellit=fi gulliverin_matkat_kaukaisilla_mailla=fi kaleri-orja=fi lesmis=fr
+    salmelan_heinatalkoot=fi lupincontresholme=fr egri_csillagok=hu meian=ja 20000_mijlen=nl early_short_stories=ru
+    icemarch=ru shortstories_childrenadults=ru call_to_arms=zh chao_hua_si_she=zh
+    """
+)
+"""The language of each book."""
+
 _ROMANIZED: Final = frozenset({"ja", "zh"})
 """Languages whose third field is a romanization instead of the normalized text."""
 
@@ -60,11 +59,9 @@ def css10_languages(root: Path) -> dict[str, str]:
     if not root.is_dir():
         raise CorpusError(f"{root}: no such folder; expected a language of CSS10, with {_TRANSCRIPT}")
     folders = [""] if (root / _TRANSCRIPT).exists() else [f"{name}/" for name in subfolders(root)]
+    folders = [folder for folder in folders if (root / folder / _TRANSCRIPT).exists()]
     languages = {
-        language: folder
-        for folder in folders
-        for language, books in _BOOKS.items()
-        if (root / folder / _TRANSCRIPT).exists() and any((root / folder / book).is_dir() for book in books)
+        _LANGUAGES[book]: folder for folder in folders for book in _LANGUAGES if (root / folder / book).is_dir()
     }
     if not languages:
         raise CorpusError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from tts_prep.corpora.layout import NOT_COLUMNS, Layout
@@ -21,7 +21,7 @@ _ENCODINGS: Final = (
 _FILES: Final = ("lists", "recordings", "texts", "audio")
 _TEMPLATES: Final = (*_FILES, "lines", "id", "text", "speaker")
 _TABLES: Final = ("keys", "columns", "parts", "maps", "tables")
-_OTHERS: Final = ("pairs", "first_line", "last", "normalized", "encoding")
+_FLAGS: Final = ("first_line", "last", "normalized")
 _MOST: Final = 500
 """The greatest number of values of a table, and of characters of a text."""
 
@@ -36,96 +36,72 @@ def parse_layout(text: str) -> Layout:
         table = parse_toml(text)
     except ValueError as error:
         raise ConfigurationError(f"layout: not TOML: {error}") from error
-    known = (*_TEMPLATES, *_TABLES, *_OTHERS)
+    known = (*_TEMPLATES, *_TABLES, "pairs", *_FLAGS, "encoding")
     for name, value in table.items():
-        if name not in known:
-            raise ConfigurationError(f"layout: expected some of {', '.join(known)}, found {name!r}")
-        _check(name, value)
-    if ("lists" in table) == ("recordings" in table):
-        raise ConfigurationError(
-            "layout: expected 'lists', paths of lists, or 'recordings', paths of recordings with a text each"
-        )
-    if "lists" in table and ("audio" not in table or len({"lines", "keys", "pairs"} & {*table}) != 1):
-        raise ConfigurationError(
-            "layout: lists need 'audio', and one of 'lines', 'keys' (of tables) and 'pairs' (of a JSON object)"
-        )
+        _need(name in known, f"expected some of {', '.join(known)}, found {name!r}")
+        if name == "encoding":
+            _need(value in _ENCODINGS, f"encoding: expected one of {', '.join(_ENCODINGS)}, found {value!r}")
+        elif name in _FLAGS:
+            _need(isinstance(value, bool), f"{name}: expected true or false, found {value!r}")
+        elif name in _TABLES:
+            _check_table(name, value)
+        else:
+            _check_templates(name, value)
+    is_one = ("lists" in table) != ("recordings" in table)
+    _need(is_one, "expected 'lists', paths of lists, or 'recordings', paths of recordings with a text each")
+    is_whole = "recordings" in table or ("audio" in table and len({"lines", "keys", "pairs"} & {*table}) == 1)
+    _need(is_whole, "lists need 'audio', and one of 'lines', 'keys' (of tables) and 'pairs' (of a JSON object)")
     layout = layout_of(table)
-    read = [name for where, one in _templates(table) if where not in ("id", "text", "speaker") for name in one.names]
-    names = {*read, *layout.keys, *layout.pairs, *(name for one in layout.tables.values() for name in one.fields)}
-    for name in ("id", "text"):
-        if (
-            not {name, "normalized" if name == "text" else name} & names
-            and name not in table
-            and (name == "id" or "texts" not in table)
-        ):
-            raise ConfigurationError(f"layout: no template has {{{name}}}; one of them must, or the key {name!r}")
-    reserved = {*FIXED_COLUMNS} - NOT_COLUMNS
-    if wrong := sorted(names & reserved | {*layout.columns} & {*FIXED_COLUMNS}):
-        raise ConfigurationError(
-            f"layout: {wrong[0]!r} is a column of all stores; choose another name, or {{_{wrong[0]}}}"
-        )
+    _need(len(layout.pairs) in (0, 2), f"pairs: expected the names of a key and a value, found {layout.pairs}")
+    templates = (*layout.lists, *layout.lines, *layout.recordings, *layout.audio, *chain(*layout.parts.values()))
+    names = {name for one in templates for name in one.names} | {*layout.keys, *layout.pairs}
+    names |= {name for one in layout.tables.values() for name in one.fields}
+    for name, others in (("id", {"id"}), ("text", {"text", "normalized", "texts"})):
+        _need(bool(others & (names | {*table})), f"no template has {{{name}}}; one of them must, or the key {name!r}")
+    wrong = sorted(names & ({*FIXED_COLUMNS} - NOT_COLUMNS) | {*layout.columns} & {*FIXED_COLUMNS})
+    _need(not wrong, f"{wrong[:1]} is a column of all stores; choose another name, or one that begins with _")
     return layout
 
 
-def _check(name: str, value: Any) -> None:
-    """Check the value of a key of a layout."""
-    if name in _TEMPLATES:
-        for template in _texts(name, value):
-            Template(template).check(f"layout: {name}")
-            parts = template.split("/")
-            if name in _FILES and ((".." in parts and name != "audio") or template.startswith("//")):
-                raise ConfigurationError(f"layout: {name}: expected a path inside the corpus, found {template!r}")
-    elif name == "pairs":
-        if len(_texts(name, value)) != 2:
-            raise ConfigurationError(f"layout: pairs: expected the names of a key and a value, found {value!r}")
-    elif name == "encoding":
-        if value not in _ENCODINGS:
-            raise ConfigurationError(f"layout: encoding: expected one of {', '.join(_ENCODINGS)}, found {value!r}")
-    elif name in ("first_line", "last", "normalized"):
-        if not isinstance(value, bool):
-            raise ConfigurationError(f"layout: {name}: expected true or false, found {value!r}")
-    else:
-        _check_table(name, value)
+def _need(is_so: bool, message: str) -> None:
+    if not is_so:
+        raise ConfigurationError(f"layout: {message}")
+
+
+def _check_templates(where: str, value: Any) -> None:
+    for template in _texts(where, value):
+        Template(template).check(f"layout: {where}")
+        is_inside = where not in _FILES or (
+            (where == "audio" or ".." not in template.split("/")) and template[:2] != "//"
+        )
+        _need(is_inside, f"{where}: expected a path inside the corpus, found {template!r}")
 
 
 def _check_table(name: str, table: Any) -> None:
-    if not isinstance(table, dict) or len(table) > _MOST:
-        raise ConfigurationError(f"layout: {name}: expected a table of at most {_MOST} values")
+    _need(isinstance(table, dict) and len(table) <= _MOST, f"{name}: expected a table of at most {_MOST} values")
     for key, value in table.items():
         where = f"{name}.{key}"
-        if name in ("columns", "parts"):
-            for template in _texts(where, value):
-                Template(template).check(f"layout: {where}")
-            if name == "columns" and not key.isidentifier():
-                raise ConfigurationError(f"layout: columns: a column cannot be named {key!r}")
-        elif name == "keys":
+        if name == "keys":
             _texts(where, [value])
-        elif not isinstance(value, dict):
-            raise ConfigurationError(f"layout: {where}: expected a table, found {value!r}")
-        elif name == "maps":
-            _texts(where, list(value.values()), least=0)
-        elif key.startswith("/") or ".." in key.split("/"):
-            raise ConfigurationError(f"layout: {where}: expected a path inside the corpus")
-        elif not {"fields"} <= {*value} <= {"fields", "separator", "skip"} or len(_texts(where, value["fields"])) < 2:
-            raise ConfigurationError(
-                f"layout: {where}: expected at least two fields, and separator and skip if need be"
-            )
-        elif not isinstance(value.get("separator", " "), str) or value.get("separator") == "":
-            raise ConfigurationError(f"layout: {where}: separator: expected a text, found {value['separator']!r}")
+        elif name in ("columns", "parts"):
+            _need(name == "parts" or key.isidentifier(), f"columns: a column cannot be named {key!r}")
+            _check_templates(where, value)
         else:
+            _need(isinstance(value, dict), f"{where}: expected a table, found {value!r}")
+            if name == "maps":
+                _texts(where, list(value.values()), least=0)
+                continue
+            _need(key[:1] != "/" and ".." not in key.split("/"), f"{where}: expected a path inside the corpus")
+            is_known = {"fields"} <= {*value} <= {"fields", "separator", "skip"} and isinstance(value["fields"], list)
+            is_known = is_known and len(_texts(where, value["fields"])) > 1 and value.get("separator", " ") != ""
+            _need(is_known, f"{where}: expected a list 'fields' of two or more, 'separator' and 'skip' if need be")
+            _texts(where, [value.get("separator", " ")])
             _texts(where, value.get("skip", ["#"]))
 
 
 def _texts(where: str, value: Any, least: int = 1) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     is_valid = isinstance(texts, list) and 0 < len(texts) <= _MOST
-    if not is_valid or not all(isinstance(text, str) and least <= len(text) <= _MOST for text in texts):
-        raise ConfigurationError(f"layout: {where}: expected a text, or a list of texts, of at most {_MOST} characters")
+    is_valid = is_valid and all(isinstance(text, str) and least <= len(text) <= _MOST for text in texts)
+    _need(is_valid, f"{where}: expected a text, or a list of texts, of at most {_MOST} characters")
     return texts
-
-
-def _templates(table: Mapping[str, Any]) -> Iterator[tuple[str, Template]]:
-    for where, value in table.items():
-        values = value.values() if where in ("columns", "parts") else [value] if where in _TEMPLATES else []
-        for one in values:
-            yield from ((where, Template(text)) for text in _texts(where, one))

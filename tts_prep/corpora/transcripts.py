@@ -13,24 +13,8 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.option import Option
 
 AUDIO_SUFFIXES: Final = (
-    ".wav",
-    ".flac",
-    ".mp3",
-    ".mp2",
-    ".ogg",
-    ".oga",
-    ".opus",
-    ".aif",
-    ".aiff",
-    ".au",
-    ".sph",
-    ".w64",
-    ".caf",
-    ".m4a",
-    ".mp4",
-    ".aac",
-    ".webm",
-    ".mka",
+    *(".wav", ".flac", ".mp3", ".mp2", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".sph", ".w64"),
+    *(".caf", ".m4a", ".mp4", ".aac", ".webm", ".mka"),
 )
 """Suffixes of the containers that are read, in lower case."""
 

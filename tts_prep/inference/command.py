@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tts_prep.cli.options import READ_STORE
+from tts_prep.cli.options import READ_STORE, with_options
+from tts_prep.preprocess.option import OptionTable
 
 if TYPE_CHECKING:
     from tts_prep.inference import Reading
@@ -21,16 +22,7 @@ _LONGEST_LINE: Final = 1 << 20
 @click.command()
 @click.argument("store", type=READ_STORE)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--language", metavar="CODE", help="The language of the texts, if not that of STORE.")
-@click.option("--normalized", is_flag=True, help="The texts have no numbers and abbreviations to expand.")
-@click.option("--explain", is_flag=True, help="Print the text, normalized text, phonemes and ids, each on a line.")
-@click.option(
-    "--versions",
-    type=click.Choice(["same", "any"]),
-    default="same",
-    show_default=True,
-    help="Refuse other versions of the frontend than those of STORE, or take any.",
-)
+@with_options(OptionTable(__file__), "phonemize")
 def phonemize(
     store: Path, texts: tuple[str, ...], language: str | None, normalized: bool, explain: bool, versions: str
 ) -> None:

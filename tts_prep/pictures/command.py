@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tts_prep.cli.options import OUTPUT_FILE, READ_STORE, integer_option
+from tts_prep.cli.options import READ_STORE, with_options
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.preprocess.option import OptionTable
 
 if TYPE_CHECKING:
     from tts_prep.loader import Utterance
@@ -21,22 +22,7 @@ _MAX_SECONDS: Final = 600
 @click.command()
 @click.argument("store", type=READ_STORE)
 @click.argument("utterance_id", metavar="ID")
-@click.option(
-    "--output",
-    "-o",
-    type=OUTPUT_FILE,
-    default="plot.png",
-    show_default=True,
-    metavar="FILE",
-    help="The file to write: .png, .svg or .pdf.",
-)
-@click.option(
-    "--sound",
-    type=OUTPUT_FILE,
-    metavar="FILE",
-    help="Also write what the mel sounds like, a .wav file; its phase is estimated.",
-)
-@integer_option("--dpi", "Pixels per inch of .png.", default=120, least=20, most=600)
+@with_options(OptionTable(__file__), "plot")
 @quiet_option
 def plot(store: Path, utterance_id: str, output: Path, sound: Path | None, dpi: int) -> None:
     r"""Plot the utterance ID of STORE: waveform, mel, pitch, energy and phones.

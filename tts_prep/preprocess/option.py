@@ -31,9 +31,10 @@ class Option:
         choices: the permitted values; () permits all.
         repeated: whether it may be repeated. Its value is then a sorted list for a corpus, otherwise a tuple.
         default: the value if the option is not given; None leaves it out.
-        minimum: the smallest integer.
+        minimum, maximum: the smallest and the greatest integer.
         none: whether ``none`` is permitted instead of a number, which unsets a setting.
         values: a function that returns the values that a shell completes.
+        output: whether a path is that of a file to write.
         content: whether the value on the command line is a file, whose text is the value.
         group: the title above it in the help; default: that of the corpus.
         other_names: what people type instead, without dashes, for messages.
@@ -48,8 +49,10 @@ class Option:
     repeated: bool = False
     default: Any = None
     minimum: int = 1
+    maximum: int | None = None
     none: bool = False
     values: Callable[[], Iterable[str]] | None = None
+    output: bool = False
     content: bool = False
     group: str = ""
     other_names: tuple[str, ...] = ()

@@ -10,25 +10,14 @@ from pathlib import Path
 
 import click
 
-from tts_prep.cli.options import PATH, WRITTEN_STORE
+from tts_prep.cli.options import WRITTEN_STORE, with_options
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.preprocess.option import OptionTable
 
 
 @click.command()
 @click.argument("store", type=WRITTEN_STORE)
-@click.option("--columns", metavar="NAME,…", help="Columns that 'tts-prep add --columns' has added.")
-@click.option("--array", "arrays", multiple=True, metavar="NAME", help="An added array; may be repeated.")
-@click.option("--ids", type=PATH, metavar="FILE", help="Rows: a file as for --exclude, such as one id per line.")
-@click.option("--speaker", "speakers", multiple=True, metavar="NAME", help="All rows of a speaker; may be repeated.")
-@click.option(
-    "--file",
-    "files",
-    type=PATH,
-    multiple=True,
-    metavar="FILE",
-    help="With --ids or --speaker: a CSV file with a column id, such as decisions, scores or corrections, from which "
-    "the rows are removed too; may be repeated.",
-)
+@with_options(OptionTable(__file__), "remove")
 @quiet_option
 def remove(
     store: Path,

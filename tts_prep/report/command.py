@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, Integer, integer_option, store_or_url
+from tts_prep.cli.options import PATH, READ_STORE, Integer, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
@@ -27,22 +28,7 @@ def _review_address(ctx: click.Context, param: click.Parameter, value: str | Non
 @click.command()
 @click.argument("store", type=READ_STORE)
 @click.argument("other", type=PATH, required=False)
-@click.option(
-    "--output",
-    "-o",
-    type=OUTPUT_FILE,
-    default="report.html",
-    show_default=True,
-    metavar="FILE",
-    help="The page to write; an existing file is replaced.",
-)
-@click.option("--csv", "csv_file", type=OUTPUT_FILE, metavar="FILE", help="Also write all columns of all utterances.")
-@integer_option("--gallery", "Number of random utterances to show.", default=12, most=200)
-@integer_option("--seed", "Seed of the gallery.", default=0)
-@integer_option(
-    "--max-sound", "Maximum size of all sounds, suspects first; 0 for none.", default=12, most=1000, metavar="MB"
-)
-@integer_option("--suspects", "Number of suspects of each reason to show.", default=3, most=10_000)
+@with_options(OptionTable(__file__), "report")
 @click.option(
     "--review", callback=_review_address, metavar="ADDRESS", help="Make ids links to the page of 'tts-prep review'."
 )
@@ -120,14 +106,7 @@ _COUNT = Integer(min=1)
 
 @click.command()
 @store_or_url
-@click.option(
-    "--max-frames", type=_COUNT, multiple=True, metavar="N", help="Maximum padded frames per batch; may be repeated."
-)
-@click.option("--batch-size", type=_COUNT, multiple=True, metavar="N", help="Utterances per batch; may be repeated.")
-@integer_option("--world-size", "Number of ranks.", default=1, least=1)
-@integer_option("--seed", "Seed of the samplers.", default=0)
-@integer_option("--epoch", "Number of the epoch; the first is 0.", default=0)
-@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+@with_options(OptionTable(__file__), "plan")
 @quiet_option
 def plan(
     store: Path | str,

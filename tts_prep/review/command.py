@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, integer_option
+from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, with_options
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
@@ -25,18 +26,7 @@ _LONGEST_END = 5.0
 
 @click.command()
 @click.argument("store", type=READ_STORE)
-@click.option(
-    "--decisions",
-    "decisions_file",
-    type=OUTPUT_FILE,
-    default="decisions.csv",
-    show_default=True,
-    metavar="FILE",
-    help="The CSV file of decisions; an existing one is continued.",
-)
-@integer_option("--port", "The port of the page; 0 chooses a free one.", default=0, most=65535)
-@click.option("--corpus", type=PATH, help="Play the recordings of the corpus, if the store has no waveforms.")
-@click.option("--root", type=PATH, metavar="DIR", help="With --corpus: the --root of the command that made the store.")
+@with_options(OptionTable(__file__), "review")
 @quiet_option
 def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, root: Path | None) -> None:
     r"""Serve a page on which the utterances of STORE are found, heard, marked and corrected.
