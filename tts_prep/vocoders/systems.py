@@ -6,10 +6,11 @@ reading of recordings, and what else a file does not say, is that of the system'
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression, LogMagnitude
@@ -300,19 +301,6 @@ def _fish_table(top: ConfigTable) -> ConfigTable:
     )
 
 
-def _has(*names: str, at: tuple[str, ...] = ()) -> Callable[[ConfigTable], bool]:
-    """Return whether all of these settings are in the table at a place."""
-    return lambda top: {*names} <= {*(top.table(*at) if at else top).value}
-
-
-def _has_tables(*names: str) -> Callable[[ConfigTable], bool]:
-    return lambda top: all(top.table(name).value for name in names)
-
-
-def _is(name: str, value: str) -> Callable[[ConfigTable], bool]:
-    return lambda top: top.value.get(name) == value
-
-
 def _target(table: ConfigTable) -> str:
     return str(table.value.get("_target_", ""))
 
@@ -335,10 +323,6 @@ def _is_of_gpt_sovits(top: ConfigTable) -> bool:
     return "filter_length" in data and bool({"s2_ckpt_dir", "s1_ckpt_dir"} & {*top.value, *data})
 
 
-def _is_of_bigvgan(top: ConfigTable) -> bool:
-    return _has(*_GENERATOR)(top) and top.value.get("activation") in ("snake", "snakebeta")
-
-
 _COQUI: Final = {"fft_size", "do_trim_silence", "signal_norm", "min_level_db", "ref_level_db", "do_sound_norm"}
 _COQUI_ABOVE: Final = {"model", "run_name", "generator_model", "output_path"}
 """Settings of Coqui's table ``audio``, and those above it; one is enough."""
@@ -349,68 +333,25 @@ def _is_of_coqui(top: ConfigTable) -> bool:
     return bool(audio and (_COQUI & audio or _COQUI_ABOVE & {*top.value}))
 
 
-_GENERATOR: Final = ("upsample_rates", "resblock_kernel_sizes", "num_mels", "sampling_rate")
-_BIGVGANS: Final = (
-    *("bigvgan-22k-80", "bigvgan-22k-80-fmax8k", "bigvgan-24k-100", "bigvgan-44k-128", "bigvgan-44k-128-256x"),
-)
-_FIRST: Final = ReadingConfig()
-_MEAN: Final = ReadingConfig(channel="mean")
-_MEAN_BY_TORCHAUDIO: Final = ReadingConfig(channel="mean", resampler="torchaudio")
+def _system(name: str, mel: str, reading: Mapping[str, Any], presets: Sequence[str] = (), **of: Any) -> System:
+    """Return the system of a row of ``systems.json``.
 
-SYSTEMS: Final = (
-    System(
-        "r9y9's WaveNet",
-        _is("name", "wavenet_vocoder"),
-        _wavenet_vocoder,
-        get_preset("wavenet-vocoder").reading,
-        ("wavenet-vocoder",),
-    ),
-    System("Amphion", _has_tables("preprocess"), _amphion, _MEAN, ("vevo",)),
-    System("UnivNet", _has_tables("audio", "gen", "mrd"), _univnet, _FIRST, ("univnet",)),
-    System(
-        "openvpi's SingingVocoders", _has("audio_num_mel_bins", "generater_optimizer_args"), _singing_vocoders, _MEAN
-    ),
-    System("Coqui TTS", _is_of_coqui, _coqui, _MEAN, ("coqui", "coqui-ljspeech")),
-    System("StyleTTS2", _has("preprocess_params", "PLBERT_dir"), _styletts2, _FIRST, ("styletts2",)),
-    System("F5-TTS", _has("mel_spec", at=("model",)), _f5, _MEAN_BY_TORCHAUDIO, ("f5-tts",)),
-    System(
-        "CosyVoice",
-        _has_tables("feat_extractor"),
-        _cosyvoice,
-        _MEAN_BY_TORCHAUDIO,
-        ("cosyvoice", "cosyvoice2", "cosyvoice3"),
-    ),
-    System(
-        "Matcha-TTS",
-        _has("data_statistics", "n_feats"),
-        _matcha,
-        _FIRST,
-        ("matcha", "matcha-vctk", "matcha-hi-fi-captain"),
-    ),
-    System("Vocos", _is_of_vocos, _vocos, _MEAN_BY_TORCHAUDIO, ("vocos",)),
-    System(
-        "NeMo", _is_of_nemo, _nemo, _FIRST, ("nemo-fastpitch", "nemo-fastpitch-44k", "nemo-hifigan", "nemo-hifigan-44k")
-    ),
-    System("Fish Speech", _is_of_fish, _fish, _MEAN, ("fish-speech",)),
-    System(
-        "ParallelWaveGAN",
-        _has("sampling_rate", "generator_params", "discriminator_params"),
-        _parallel_wavegan,
-        _MEAN,
-        ("parakeet-fastspeech2", "parakeet-fastspeech2-24k"),
-    ),
-    System(
-        "GPT-SoVITS",
-        _is_of_gpt_sovits,
-        _gpt_sovits,
-        get_preset("gpt-sovits-v4").reading,
-        ("gpt-sovits-v3", "gpt-sovits-v4"),
-    ),
-    System("MeloTTS", _has("filter_length", "spk2id", at=("data",)), _vits, _MEAN, ("melotts",)),
-    System("VITS", _has("filter_length", at=("data",)), _vits, _FIRST, ("vits",)),
-    System("iSTFTNet", _has(*_GENERATOR, "gen_istft_n_fft"), _hifigan, _FIRST, ("istftnet",)),
-    System("openvpi's NSF-HiFiGAN", _has(*_GENERATOR, "discriminator_periods"), _nsf_hifigan, _MEAN),
-    System("BigVGAN", _is_of_bigvgan, _hifigan, _MEAN, _BIGVGANS),
-    System("HiFi-GAN", _has(*_GENERATOR), _hifigan, _FIRST, ("hifigan",)),
+    Args:
+        mel, reading: the function of its mel; how it reads recordings: as a preset does, or settings.
+        of: how a file is recognized: ``has`` names settings ``at`` a table, ``tables`` those that are not empty,
+            ``values`` what settings may be; ``by`` is a function.
+    """
+
+    def is_of(top: ConfigTable) -> bool:
+        table = top.table(*of["at"]) if "at" in of else top
+        has_all = {*of.get("has", ())} <= {*table.value} and all(top.table(one).value for one in of.get("tables", ()))
+        return has_all and all(top.value.get(key) in some for key, some in of.get("values", {}).items())
+
+    read = get_preset(reading["preset"]).reading if "preset" in reading else ReadingConfig(**reading)
+    return System(name, globals()[f"_{of['by']}"] if "by" in of else is_of, globals()[f"_{mel}"], read, tuple(presets))
+
+
+SYSTEMS: Final = tuple(
+    _system(**row) for row in json.loads(Path(__file__).with_name("systems.json").read_text("utf-8"))
 )
 """The systems, in the order in which a file is tried: a file of an earlier one can look like one of a later one."""
