@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,24 @@ def test_words_without_spaces(
     pytest.importorskip(library)
     phonemes, remarks = Words(get_frontend(name), [(word, "X", None)]).phoneticize(text, language)
     assert (phonemes, remarks) == (f"{before} X {after}", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        # As the Standard Pronunciation of the National Institute of Korean Language: 13 (linking), 18 (nasals), 23.
+        ("한국은", "헨구근"),
+        ("한국의", "헨구긔"),
+        ("한국만", "헨궁만"),
+        ("한국과 한국도 한국", "헨국꽈 헨국또 헨국"),
+        ("한국이 한국만 한국", "헨구기 헨궁만 헨국"),
+    ],
+)
+def test_the_last_sound_of_a_korean_word_goes_with_its_particle(text: str, spoken: str) -> None:
+    pytest.importorskip("mecab_ko")
+    phonemes, remarks = Words(get_frontend("korean"), [("한국", "ᄒ ᅦ ᆫ ᄀ ᅮ ᆨ", None)]).phoneticize(text, "ko")
+    syllables = unicodedata.normalize("NFC", phonemes.replace(" ", "").replace("▁", " "))
+    assert (syllables, remarks) == (spoken, ())
 
 
 def test_a_language_holds_for_its_texts_alone(espeak: Any) -> None:

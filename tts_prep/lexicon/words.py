@@ -123,6 +123,8 @@ _TONES: Final = frozenset("→↗↓↘")
 _STRESS_DIGIT: Final = re.compile(r"(?<=[A-Z])[012]$")
 # Scripts without spaces, where a word is any part of a text.
 UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# The last consonant of a Korean word before a particle: "사람이" is "사라미", and "한국만" "한궁만".
+_LAST: Final = dict(zip("ᆨᆫᆮᆯᆷᆸ", "ᄀᄂᄃᄅᄆᄇ", strict=True)), dict(zip("ᆨᆮᆸ", "ᆼᆫᆷ", strict=True))
 _OF_HYPHENS: Final = re.compile("[^-]+")
 _LATIN: Final = re.compile(rf"(?<={UNSPACED.pattern})[A-Za-zÀ-ɏ]+|[A-Za-zÀ-ɏ]+(?={UNSPACED.pattern})")
 # Each begins and ends with other sounds, so that what they share with a text is not of the word.
@@ -189,7 +191,7 @@ class Words:
         """
         phonemes = self._frontend.phoneticize(text, language)
         known = self.found(text, language) if self._entries else []
-        alone = [frozenset((self._alone(text[start:stop], language),)) for start, stop, *_ in known]
+        alone = [self._readings(text[start:stop], language) for start, stop, *_ in known]
         found = [*known]
         for start, stop, phones, readings in self._chosen(text, language):
             if all(stop <= a or b <= start for a, b, *_ in known):
@@ -210,9 +212,21 @@ class Words:
         whole = [(i, a, b) for i, (a, b) in spans.items()]
         spans = {i: (a, b) for i, a, b in whole if not any(i != j and a < d and c < b for j, c, d in whole)}
         for i, (first, last) in sorted(spans.items(), key=lambda item: item[1], reverse=True):
-            symbols[first:last] = self._symbols(found[i][3])
+            start, stop, _, phones = found[i]
+            own = self._symbols(phones)
+            usual = self._alone(text[start:stop], language)[-1:]
+            for change in _LAST:
+                if change.get("".join(usual)) == symbols[last - 1]:
+                    own[-1] = change.get(own[-1], own[-1])
+            symbols[first:last] = own
         remarks = tuple((self.NOT_PLACED, word) for i, (*_, word, _) in enumerate(known) if i not in spans)
         return self._joined(symbols), remarks
+
+    def _readings(self, word: str, language: str) -> frozenset[tuple[str, ...]]:
+        """Return the phones that a word can have before what follows it, without stress and marks."""
+        alone = self._alone(word, language)
+        last = "".join(alone[-1:])
+        return frozenset((alone, *((*alone[:-1], change[last]) for change in _LAST if last in change)))
 
     def _joined(self, symbols: Iterable[str]) -> str:
         return (" " if self._spaced else "").join(symbols)
