@@ -43,6 +43,7 @@ def ranks(dataset):
         extra = ["accelerate"]
     except ImportError:
         extra = []
+    write_store(dataset.path.parent / "newer", make_rows(N_FRAMES[::-1]), n_shards=3)
     found = run_ranks([str(Path(__file__).with_name("two_ranks.py")), str(dataset.path), *extra])
     return [json.loads(out.splitlines()[-1]) for out in found]
 
@@ -78,6 +79,16 @@ def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
             assert "repeats at least 1 of them; pass rank='all'" in text
             assert sum(len(batch) for rank in ranks for batch in rank["accelerate, unsaid"]) > len(N_FRAMES)
     assert sorted(row for rank in ranks for batch in rank["chain"] for row in batch) == sorted([*range(12)] * 2)
+
+
+def test_a_store_that_is_replaced_is_noticed_by_every_rank_at_the_same_step(ranks):
+    if "versions" not in ranks[0]:
+        pytest.skip("fsspec is not installed")
+    said, by_other = (rank["versions"] for rank in ranks)
+    assert said[:2] == by_other[:2] == ["", ""]
+    for noticed in (said, by_other):
+        assert "the store was replaced since it was opened; open it again" in noticed[2]
+        assert "rank 1 opened another version than rank 0; open it again" in noticed[3]
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata calls it

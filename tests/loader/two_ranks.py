@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import warnings
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from tts_prep.errors import ConfigurationError, ExactlyOnceWarning
+from tts_prep.errors import ConfigurationError, ExactlyOnceWarning, StoreError
 from tts_prep.loader import (
     BatchSampler,
     ChainDataset,
@@ -35,9 +38,32 @@ def seen(loader):
 def refused(action):
     try:
         action()
-    except (ConfigurationError, ValueError) as error:
+    except (ConfigurationError, StoreError, ValueError) as error:
         return str(error)
     return ""
+
+
+def versions(store, rank):
+    """Return what a check says at four steps: the store is replaced before the third, and opened again before the last.
+
+    Each rank has all files in a cache of its own, so that no batch would tell.
+    """
+    served, cache = store.parent / "served", store.parent / f"cache-{rank}"
+    if rank == 0:
+        shutil.copytree(store, served)
+    torch.distributed.barrier()
+    copy = UtteranceDataset(f"file://{served}", cache=cache)
+    copy.views("mel")
+    said = [refused(copy.check_unchanged), refused(copy.check_unchanged)]
+    torch.distributed.barrier()
+    if rank == 0:
+        shutil.rmtree(served)
+        shutil.copytree(store.parent / "newer", served)
+    torch.distributed.barrier()
+    said.append(refused(copy.check_unchanged))
+    # One goes on with the copy that it has, the other one opens what is there by now.
+    again = UtteranceDataset(f"file://{served}", cache=cache, offline=rank == 0)
+    return [*said, refused(again.check_unchanged)]
 
 
 def main():
@@ -89,6 +115,8 @@ def main():
         found["accelerate, unshared"] = refused(lambda: seen(accelerator.prepare(DataLoader(dataset, 2))))
         found["accelerate, twice"] = refused(lambda: accelerator.prepare(torch_loader(buckets)))
         found["tensors"] = [str(type(batch.mel)) for batch in accelerator.prepare(theirs)][:1]
+    if find_spec("fsspec"):
+        found["versions"] = versions(Path(sys.argv[1]), torch.distributed.get_rank())
     torch.distributed.destroy_process_group()
     print(json.dumps(found))
 

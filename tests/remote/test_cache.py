@@ -366,6 +366,24 @@ def test_a_file_that_a_drawn_batch_needs_stays_though_it_was_used_before_others(
     assert web.requests["voice/shards/00000.h5"] == 1
 
 
+def test_an_epoch_that_goes_on_in_its_middle_keeps_what_the_next_one_uses_first(web: WebServer, tmp_path: Path) -> None:
+    shards = read_manifest(web.folder / "voice").shards
+    size = (web.folder / "voice" / "manifest.json").stat().st_size + 4 * max(entry.size for entry in shards)
+    cached = CachedStore(f"{web.url}/voice", tmp_path, size=size)
+    for entry in shards[:4]:
+        cached.fetch(entry)
+    # The last window of this epoch, after those of the files that are here, and three of the next.
+    windows = [[0, 1], [2, 3], [4, 5], [4, 0], [1, 2], [3, 5]]
+    batches = cached.ahead([[4, 5]], lambda batch: [shards[number] for number in batch], lambda _: False, windows)
+    assert next(iter(batches)) == [4, 5]
+    until = time.monotonic() + 60
+    while not {"00004.h5", "00005.h5"} <= {path.name for path in shard_files(tmp_path)} and time.monotonic() < until:
+        time.sleep(0.01)
+    names = {path.name for path in shard_files(tmp_path)}
+    assert {"00000.h5", "00004.h5", "00005.h5"} < names
+    assert "00003.h5" not in names
+
+
 def test_a_cache_of_limited_size_is_emptied_under_arrays_that_are_kept(
     web: WebServer, rows: list[Row], tmp_path: Path
 ) -> None:
@@ -433,7 +451,10 @@ def test_a_store_that_is_replaced_while_it_is_read_is_an_error_and_not_other_dat
     with serving(served) as web:
         dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
         dataset[0]
+        dataset.check_unchanged()
         shutil.rmtree(served / "voice")
+        with pytest.raises(StoreError, match="replaced since it was opened; open it again"):
+            dataset.check_unchanged()
         changed = make_rows(N_FRAMES)
         for row in changed:
             row.mel = row.mel + 1
@@ -442,6 +463,8 @@ def test_a_store_that_is_replaced_while_it_is_read_is_an_error_and_not_other_dat
             dataset[-1]
         again = UtteranceDataset(f"{web.url}/voice", cache=tmp_path / "cache")
         assert np.array_equal(again[-1].mel, changed[-1].mel)
+        web.fault = lambda answer: setattr(answer, "status", 503)
+        again.check_unchanged()  # a server that is away says nothing of the store
 
 
 @pytest.mark.parametrize(

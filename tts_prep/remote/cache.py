@@ -36,7 +36,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.server import THREADS, Server, has_answered, write_all
 from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, CacheSpace
 from tts_prep.remote.transfer import Patience, Stopped
-from tts_prep.remote.written_once import is_at, written_once
+from tts_prep.remote.written_once import has_size, is_at, written_once
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512
@@ -90,6 +90,7 @@ class CachedStore:
         if outage is not None and not 0 <= outage < math.inf:
             raise ConfigurationError(f"outage: expected a number of seconds >= 0, found {outage}")
         self._patience = patience if outage is None else replace(patience, outage=outage)
+        self._offline = offline
         self._connect()
         is_read_only = False
         try:
@@ -116,7 +117,7 @@ class CachedStore:
         self._has_warned = False
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("_url", "_cache", "_size", "_patience", "_version")
+        names = ("_url", "_cache", "_size", "_patience", "_offline", "_version")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -203,7 +204,7 @@ class CachedStore:
         except (OSError, ValueError, StoreError):
             return None
         read = (entry for entry in files if entry.file not in _NOT_LOADED)
-        return version if all(_has(folder / entry.file, entry.size) for entry in read) else None
+        return version if all(has_size(folder / entry.file, entry.size) for entry in read) else None
 
     def _place(self, path: Path, data: bytes) -> None:
         """Write a small file, unless it has these bytes."""
@@ -246,12 +247,27 @@ class CachedStore:
                 raise self._replaced()
             self._place(self.folder / MANIFEST, data)
 
+    def check_current(self) -> None:
+        """Check that the server has the version that was opened; one that is away, or is not to be asked, may have it.
+
+        Raises:
+            StoreError: it has another one, or none.
+        """
+        try:
+            is_current = self._offline or self._manifest()[1] == self._version
+        except CannotReadError:
+            return
+        except StoreError:
+            is_current = False
+        if not is_current:
+            raise self._replaced()
+
     def _replaced(self) -> StoreError:
         return StoreError(f"{self.url}: the store was replaced since it was opened; open it again")
 
     def has(self, entry: FileEntry) -> bool:
         """Return whether a file is in the cache."""
-        return _has(self.folder / entry.file, entry.size)
+        return has_size(self.folder / entry.file, entry.size)
 
     @property
     def is_bounded(self) -> bool:
@@ -308,8 +324,8 @@ class CachedStore:
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:
-                if not isinstance(error, WriteError | CannotReadError) and self._is_replaced():
-                    raise self._replaced() from error
+                if not isinstance(error, WriteError | CannotReadError):
+                    self.check_current()
                 raise
             file.truncate(entry.size)
 
@@ -319,13 +335,6 @@ class CachedStore:
         if windows is None:
             return self._window if path in self._needed else math.inf
         return next((window for window in windows if window >= self._window), math.inf)
-
-    def _is_replaced(self) -> bool:
-        """Return whether the server has another manifest by now."""
-        try:
-            return self._manifest()[1] != self._version
-        except StoreError:
-            return True
 
     def map_each(self, entries: Sequence[FileEntry], use: Callable[[FileEntry, MappedFile], None]) -> None:
         """Map files, and call a function with each: several at a time if more than one is to be downloaded.
@@ -412,6 +421,8 @@ class CachedStore:
                     files = files_of(positions)
                     paths = [folder / entry.file for entry in files]
                     self._needed.update(paths)
+                    if not self._drawn and not coming:  # resumed in the middle of an epoch
+                        self._window = self._window_of(paths)
                     new = [entry for entry in files if entry.file not in counted and not is_mapped(entry)]
                     for entry in new:
                         counted[entry.file] = entry.size
@@ -456,13 +467,16 @@ class CachedStore:
 
     def _note_drawn(self, paths: list[Path], drawn: int) -> None:
         """Keep the files of a batch that is yielded, and no longer those of one that was made by now."""
-        self._drawn.append((paths, min((self._windows.get(path, [0])[0] for path in paths), default=0)))
+        self._drawn.append((paths, self._window_of(paths)))
         while len(self._drawn) > drawn:
             for path in self._drawn.popleft()[0]:
                 self._needed[path] -= 1
                 if self._needed[path] <= 0:
                     del self._needed[path]
         self._window = self._drawn[0][1]
+
+    def _window_of(self, paths: list[Path]) -> int:
+        return min((self._windows.get(path, [0])[0] for path in paths), default=0)
 
     def _fetch_ahead(self, entry: FileEntry, stop: Event, earlier: Sequence[Future[None]]) -> None:
         # Without an end: they are all running, because the pool takes its tasks in order.
@@ -476,7 +490,7 @@ class CachedStore:
         if self._linked is None:
             self._linked = dict(self._files_of_other_versions())
         found = self._linked.get(entry.sha256)
-        if found is None or not _has(found, entry.size):
+        if found is None or not has_size(found, entry.size):
             return False
         try:
             os.link(found, path)
@@ -494,12 +508,5 @@ class CachedStore:
                 continue
             for entry in manifest.files:
                 path = folder / self._server.name() / entry.file
-                if _has(path, entry.size):
+                if has_size(path, entry.size):
                     yield entry.sha256, path
-
-
-def _has(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False

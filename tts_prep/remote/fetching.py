@@ -18,7 +18,7 @@ from tts_prep.progress import Progress, ShowProgress, in_notebooks
 from tts_prep.quantities import bytes_text
 from tts_prep.remote.server import THREADS, Server
 from tts_prep.remote.transfer import Patience
-from tts_prep.remote.written_once import written_once
+from tts_prep.remote.written_once import has_size, written_once
 
 
 @dataclass(frozen=True)
@@ -89,21 +89,13 @@ def _check_folder(folder: Path, data: bytes, manifest: Manifest) -> None:
 
 def _check_disk(folder: Path, manifest: Manifest) -> None:
     """Check that the disk has room for the files that are not here."""
-    needed = sum(entry.size - _size_here(folder / entry.file, entry.size) for entry in manifest.files)
+    needed = sum(entry.size for entry in manifest.files if not has_size(folder / entry.file, entry.size))
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise WriteError(
             f"{folder}: the disk has {bytes_text(free)} left, the download needs {bytes_text(needed)}; give a folder "
             "on another disk, or train from the URL with a cache of limited size"
         )
-
-
-def _size_here(path: Path, size: int) -> int:
-    """Return the size of a file that is here as a whole, whatever its contents; 0 otherwise."""
-    try:
-        return size if path.stat().st_size == size else 0
-    except OSError:
-        return 0
 
 
 def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: ShowProgress) -> int:
@@ -129,7 +121,7 @@ def _fetch_files(server: Server, folder: Path, manifest: Manifest, progress: Sho
 def _fetch_file(server: Server, folder: Path, entry: FileEntry, stop: Event) -> bool:
     """Download a file unless it is here and intact; return whether it is."""
     path = folder / entry.file
-    if path.exists() and path.stat().st_size == entry.size and file_sha256(path) == entry.sha256:
+    if has_size(path, entry.size) and file_sha256(path) == entry.sha256:
         return True
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

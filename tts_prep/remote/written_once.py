@@ -120,6 +120,14 @@ def try_lock(file: FileIO) -> bool:
     return True
 
 
+def has_size(path: Path, size: int) -> bool:
+    """Return whether a file is there as a whole, whatever its contents."""
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
 def is_at(file: FileIO, path: Path) -> bool:
     """Return whether a path is still that of an open file."""
     try:

@@ -27,6 +27,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Rows, as_slice
 from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
+from tts_prep.loader.samplers.ranks import of_all_ranks
 
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
@@ -45,6 +46,8 @@ class _CachedStore(Protocol):
     def is_bounded(self) -> bool: ...
 
     def check_size(self, base: Sequence[FileEntry], others: Sequence[FileEntry]) -> None: ...
+
+    def check_current(self) -> None: ...
 
     def ensure_open(self) -> None: ...
 
@@ -453,6 +456,21 @@ class Store:
             self._check_unchanged()
             self._opened = manifest, index, metadata
         return self._opened
+
+    def check_unchanged(self) -> None:
+        """See `UtteranceDataset.check_unchanged`."""
+        found = ""
+        try:
+            self._check_unchanged()
+            if self._cached is not None:
+                self._cached.check_current()
+        except StoreError as error:
+            found = str(error)
+        versions, problems = zip(*of_all_ranks((self._checksum, found)), strict=True)
+        if any(problems):
+            raise StoreError(next(filter(None, problems)))
+        if others := [str(rank) for rank, version in enumerate(versions) if version != versions[0]]:
+            raise StoreError(f"{self.path}: rank {', '.join(others)} opened another version than rank 0; open it again")
 
     def _check_unchanged(self) -> None:
         """Check that the store is still the one that was opened.

@@ -553,6 +553,16 @@ class UtteranceDataset(FixedColumns):
             for view in self._store.views(name, chosen._rows):
                 ask_for(view)
 
+    def check_unchanged(self) -> None:
+        """Check that the store is still the one that was opened, and that all ranks of ``torch.distributed`` opened it.
+
+        With a process group, every rank calls it at the same step; all of them raise the error then, or none does.
+
+        Raises:
+            StoreError: the store was replaced or removed, on the server too, or a rank has opened another version.
+        """
+        self._store.check_unchanged()
+
     def ahead(self, sampler: SamplerT, arrays: Sequence[str] = ()) -> SamplerT:
         """Have a batch sampler download the files of its next batches, if the store is a URL, and return it.
 

@@ -69,6 +69,14 @@ def process_group() -> tuple[int, int] | None:
     return distributed.get_rank(), distributed.get_world_size()
 
 
+def of_all_ranks(value: Any) -> list[Any]:
+    """Return the values of all ranks of the process group, or the only one; every rank has to call it."""
+    values = [value] * (process_group() or (0, 1))[1]
+    if process_group() is not None:
+        sys.modules["torch"].distributed.all_gather_object(values, value)
+    return values
+
+
 def is_sharded(sampler: Any) -> bool:
     """Return whether a sampler, also one of torch, gives every rank its own share of an epoch."""
     return any(getattr(sampler, name, 1) > 1 for name in ("world_size", "num_replicas"))
