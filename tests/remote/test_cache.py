@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -215,7 +216,8 @@ def test_a_complete_copy_is_opened_without_asking_or_not_at_all_on_request(
     web: WebServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tts_prep.remote.server._JITTER.random", lambda: -0.5)
-    UtteranceDataset(f"{web.url}/voice", cache=tmp_path, verify=True)
+    for _ in DataLoader(UtteranceDataset(f"{web.url}/voice", cache=tmp_path), 8):  # an epoch
+        pass
     web.requests.clear()
     assert len(UtteranceDataset(f"{web.url}/voice", cache=tmp_path, offline=True)) == len(N_FRAMES)
     assert not web.requests
@@ -265,7 +267,8 @@ def test_a_complete_cache_that_is_read_only_is_opened_and_read(
 ) -> None:
     cache = tmp_path / "cache"
     with serving(folder) as web:
-        UtteranceDataset(f"{web.url}/voice", cache=cache, verify=True)
+        for _ in DataLoader(UtteranceDataset(f"{web.url}/voice", cache=cache), 8):  # an epoch
+            pass
         shutil.rmtree(cache / ".partial")
         read_only(cache)
         dataset = UtteranceDataset(f"{web.url}/voice", cache=cache, cache_size=10**9)
@@ -399,6 +402,21 @@ def test_a_cache_of_limited_size_is_emptied_under_arrays_that_are_kept(
     assert len(shard_files(tmp_path)) == 1
     with pytest.raises(ConfigurationError, match=f"cache_size: {size - 1:,} bytes, expected at least {size:,}"):
         UtteranceDataset(url, cache=tmp_path / "other", cache_size=size - 1)
+
+
+def test_a_cache_without_room_for_two_windows_is_said_once_with_the_size_that_has_it(
+    web: WebServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes = [entry.size for entry in read_manifest(web.folder / "voice").shards]
+    rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 2 * max(sizes))
+    sampler = LengthBucketBatchSampler(dataset.n_frames, 8, shards=dataset.shard, shard_window=3)
+    for _ in range(2):
+        assert len([*DataLoader(dataset, batch_sampler=sampler)]) == len(sampler)
+    (said,) = [record.getMessage() for record in caplog.records if record.name == "tts_prep.remote"]
+    found = re.fullmatch(r".*less than two windows of shards need.*; give ([\d,]+) or more, or a smaller .*", said)
+    assert found is not None
+    assert rest + 6 * min(sizes) <= int(found[1].replace(",", "")) <= rest + 6 * max(sizes)
 
 
 def test_a_file_that_another_process_has_mapped_stays_in_the_cache(web: WebServer, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ THREADS: Final = 8
 
 _CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
+_RANGE_ATTEMPTS = 5
 _RANGE_WAIT = 0.1
 """Seconds before the second request for a range; each later wait is twice as long."""
 _LOG: Final = logging.getLogger("tts_prep.remote")
@@ -224,13 +225,15 @@ class Server:
             raise MissingPackageError(
                 f"{self.scheme}:// needs {package}, which is not installed: pip install {package}"
             ) from error
+        if self.scheme == "s3":
+            system.retries = 1  # of five, each of which would be tried by us again
         return system, str(root).rstrip("/")
 
     def _options(self, configured: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of the file system of an object store: one layer of retries below ours, and limits."""
+        """Return the options of the file system of an object store: no layer of retries below ours, and limits."""
         if self.scheme != "s3":
             return {}
-        # s3fs tries five times. botocore, which would try each of them five times, tries once.
+        # botocore, which would try five times, tries once; so does s3fs, by `_system`.
         limit = self.patience.silence / 2
         given = configured.get("s3", {}).get("config_kwargs", {})
         return {"config_kwargs": {"read_timeout": limit, "retries": {"max_attempts": 0}, **given}}
@@ -322,13 +325,13 @@ class _Ranges:
             self._whole = None
 
     def _range(self, most: int) -> bytes:
-        for number in range(self._system.retries):
+        for number in range(_RANGE_ATTEMPTS):
             answer = self._asked(most)
             try:
                 return self._part_of(answer, most + 1)
-            except Exception:  # s3fs tries again for an answer, but not for its bytes
+            except Exception:  # the bytes broke off: no more than the rest is asked for again
                 self.close()
-                if number == self._system.retries - 1:
+                if number == _RANGE_ATTEMPTS - 1:
                     raise
             time.sleep(_RANGE_WAIT * 2**number)
         raise AssertionError("unreachable")
