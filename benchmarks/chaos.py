@@ -1,6 +1,6 @@
 """Train from a store behind a URL while everything fails: ranks of two machines, bounded caches, a server with faults.
 
-    python benchmarks/chaos.py [--hours 24] [--outage 180] [--result chaos]
+    python benchmarks/chaos.py [--hours 24] [--outage 180] [--litdata] [--result chaos]
 
 The ranks make every step together, as data-parallel training does: each takes a batch, and waits for the others. The
 ranks of a machine share a cache. Of the answers of the server, one in a hundred breaks off, is a 503, is too short, has
@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import multiprocessing
+import os
 import random
 import shutil
 import sys
@@ -24,8 +26,8 @@ import tempfile
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,8 @@ class Plan:
         window: shards of a window.
         max_frames: of a batch.
         slowest: seconds of a slow answer.
+        work: seconds in which ranks do something else after each step, as those that train do.
+        reader: ``tts-prep``, or ``litdata``, whose batches are of 32 utterances in its own order.
     """
 
     phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
@@ -68,6 +72,8 @@ class Plan:
     window: int = 8
     max_frames: int = 20_000
     slowest: float = 5
+    work: float = 0.3
+    reader: str = "tts-prep"
 
 
 @dataclass
@@ -99,36 +105,84 @@ def rank_main(
     connection: Any, url: str, cache: str, size: int, rank: int, n_ranks: int, plan: Plan, state: Any
 ) -> None:
     """Make a batch whenever it is asked for, and send what it has and the state after it."""
-    from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
-
     try:
-        dataset = UtteranceDataset(url, cache=cache, cache_size=size, outage=2 * plan.outage + 60)
-        sampler = LengthBucketBatchSampler(
-            dataset.n_frames,
-            max_frames=plan.max_frames,
-            seed=1,
-            shards=dataset.shard,
-            shard_window=plan.window,
-            rank=rank,
-            world_size=n_ranks,
-        )
-        loader = DataLoader(dataset, batch_sampler=sampler)
+        opened = open_litdata if plan.reader == "litdata" else open_store
+        loader, mels_of = opened(url, cache, size, rank, n_ranks, plan)
+        ended = 0
         if state is not None:
-            loader.load_state_dict(state)
+            loader.load_state_dict(state["loader"])
+            ended = state["ended"]
         while connection.recv():
             for batch in loader:
-                mels = zip(batch.mel, batch.mel_lengths.tolist(), strict=True)
-                sums = [zlib.crc32(mel[:length].tobytes()) for mel, length in mels]
-                used = dict(zip(batch.ids, sums, strict=True))
-                connection.send({"epoch": loader.epoch, "used": used, "state": loader.state_dict()})
+                used = {name: zlib.crc32(mel.tobytes()) for name, mel in mels_of(batch)}
+                state = {"loader": loader.state_dict(), "ended": ended}
+                connection.send({"epoch": ended, "used": used, "state": state})
                 if not connection.recv():
                     return
-            connection.send({"epoch": loader.epoch, "used": {}, "state": loader.state_dict()})
+            ended += 1
+            connection.send({"used": {}, "state": {"loader": loader.state_dict(), "ended": ended}})
     except EOFError:
         return
     except BaseException as error:
         connection.send({"died": f"{type(error).__name__}: {error}"})
         raise
+
+
+def open_store(url: str, cache: str, size: int, rank: int, n_ranks: int, plan: Plan) -> tuple[Any, Any]:
+    """Return a loader with states, and what gives the ids and mels of a batch."""
+    from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
+
+    dataset = UtteranceDataset(url, cache=cache, cache_size=size, outage=2 * plan.outage + 60)
+    sampler = LengthBucketBatchSampler(
+        dataset.n_frames,
+        max_frames=plan.max_frames,
+        seed=1,
+        shards=dataset.shard,
+        shard_window=plan.window,
+        rank=rank,
+        world_size=n_ranks,
+    )
+
+    def mels_of(batch: Any) -> Iterator[tuple[str, Any]]:
+        for name, mel, length in zip(batch.ids, batch.mel, batch.mel_lengths.tolist(), strict=True):
+            yield name, mel[:length]
+
+    return DataLoader(dataset, batch_sampler=sampler), mels_of
+
+
+def open_litdata(url: str, cache: str, size: int, rank: int, n_ranks: int, _: Plan) -> tuple[Any, Any]:
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "key", "AWS_DEFAULT_REGION": "us-east-1"}
+    os.environ.update(keys, WORLD_SIZE=str(n_ranks), GLOBAL_RANK=str(rank), NNODES=str(MACHINES))
+    import litdata
+
+    endpoint, _, folder = url.removeprefix("http://").partition("/")
+    dataset = litdata.StreamingDataset(
+        f"s3://{folder}",
+        cache_dir=cache,
+        max_cache_size=size,
+        shuffle=True,
+        seed=1,
+        batch_decode=0,
+        drop_last=False,
+        storage_options={"endpoint_url": f"http://{endpoint}"},
+    )
+    loader = litdata.StreamingDataLoader(dataset, batch_size=32, num_workers=0, collate_fn=list)
+    return loader, lambda samples: [(sample["id"], sample["mel"]) for sample in samples]
+
+
+def write_litdata(folder: Path, rows: Sequence[Row], n_shards: int) -> Path:
+    """Write rows as LitData's chunks, as many as a store has shards."""
+    import litdata
+
+    inputs = [{"id": row.id, "mel": row.mel} for row in rows]
+    per_chunk = -(-len(rows) // n_shards)
+    with contextlib.redirect_stdout(sys.stderr):
+        litdata.optimize(_same, inputs, str(folder), chunk_size=per_chunk, num_workers=1)
+    return folder
+
+
+def _same(sample: Any) -> Any:
+    return sample
 
 
 class Rank:
@@ -183,7 +237,7 @@ class Faults:
         if time.monotonic() < self.away_until:
             answer.status, answer.body, answer.length = 503, b"", 0
             answer.is_reset = self._draws.random() < 0.5
-        elif answer.name.endswith(".h5") and self._draws.random() < self._plan.faults:
+        elif answer.name.endswith((".h5", ".bin")) and answer.body and self._draws.random() < self._plan.faults:
             half = len(answer.body) // 2
             match self._draws.randrange(5):
                 case 0:
@@ -222,11 +276,17 @@ def least_bytes(steps: Iterable[Iterable[str]], sizes: Mapping[str, int], room: 
 
 def run(rows: Sequence[Row], store: Path, work: Path, plan: Plan, limit: float) -> Found:
     """Run the plan within a number of seconds."""
-    shards = sorted((store / "shards").iterdir())
-    base = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+    if plan.reader == "litdata":
+        shards = sorted(store.glob("*.bin"), key=lambda path: int(path.stem.rpartition("-")[2]))
+        base = (store / "index.json").stat().st_size
+        ends = np.cumsum([chunk["chunk_size"] for chunk in json.loads((store / "index.json").read_text())["chunks"]])
+        parts = np.split(np.arange(len(rows)), ends[:-1])
+    else:
+        shards = sorted((store / "shards").iterdir())
+        base = sum((store / name).stat().st_size for name in ("manifest.json", "index.h5"))
+        parts = np.array_split(np.arange(len(rows)), len(shards))
     sizes = {path.name: path.stat().st_size for path in shards}
     size = base + int(plan.cache * sum(sizes.values()))
-    parts = np.array_split(np.arange(len(rows)), len(shards))
     shard_of = {rows[i].id: path.name for path, part in zip(shards, parts, strict=True) for i in part}
     sums = {row.id: zlib.crc32(row.mel.tobytes()) for row in rows}
     found, faults, draws = Found(), Faults(plan), random.Random(2)
@@ -249,7 +309,7 @@ def run(rows: Sequence[Row], store: Path, work: Path, plan: Plan, limit: float) 
                         return found
                     state = ranks[0].state
                     made += 1
-                    if state["sampler"]["epoch"] >= plan.epochs:
+                    if state["ended"] >= plan.epochs:
                         break
         finally:
             for rank in ranks:
@@ -261,14 +321,10 @@ def run(rows: Sequence[Row], store: Path, work: Path, plan: Plan, limit: float) 
 
 def _starter(web: WebServer, work: Path, size: int, rank: int, n_ranks: int, plan: Plan) -> Callable[[Any, Any], Any]:
     machine = rank * MACHINES // n_ranks
-    url, cache = f"{web.url}/machine-{machine}/{web_name(web)}", str(work / f"cache-{machine}")
+    url, cache = f"{web.url}/machine-{machine}/voice", str(work / f"cache-{machine}")
     return lambda connection, state: PROCESSES.Process(
         target=rank_main, args=(connection, url, cache, size, rank, n_ranks, plan, state), daemon=True
     )
-
-
-def web_name(web: WebServer) -> str:
-    return next(path.name for path in web.folder.iterdir() if (path / "manifest.json").exists())
 
 
 def _step(
@@ -315,6 +371,7 @@ def _step(
         of_machine.append(more)
     since = max(began, min(faults.away_until, time.monotonic()))
     found.longest = max(found.longest, time.monotonic() - since)
+    time.sleep(plan.work)
     return True
 
 
@@ -342,49 +399,76 @@ def main() -> None:
     parser.add_argument("--cache", type=float, default=0.3, help="of the store")
     parser.add_argument("--window", type=int, default=8)
     parser.add_argument("--max-frames", type=int, default=20_000, help="of a batch")
+    parser.add_argument("--litdata", action="store_true", help="LitData too, of this interpreter")
+    parser.add_argument("--work", type=float, default=0.3, help="seconds between two steps")
     parser.add_argument("--ranks", type=int, nargs="+", default=[8, 6, 8])
     parser.add_argument("--steps", type=int, default=30, help="of each number of ranks but the last")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     phases = [(n, options.steps) for n in options.ranks[:-1]] + [(options.ranks[-1], None)]
     plan = Plan(
-        phases, 2, options.kills, options.faults, options.outage, options.cache, options.window, options.max_frames
+        phases,
+        kills=options.kills,
+        faults=options.faults,
+        outage=options.outage,
+        cache=options.cache,
+        window=options.window,
+        max_frames=options.max_frames,
+        work=options.work,
     )
+    load = f"{os.getloadavg()[0]:.1f}"
     rows = rows_of(options.hours)
+    columns = [measured(rows, options.shards, plan, options.limit)]
+    if options.litdata:
+        columns.append(measured(rows, options.shards, replace(plan, reader="litdata"), options.limit))
+    titles = ["", "tts-prep", "LitData"][: 1 + len(columns)]
+    ranks = ", then ".join(map(str, options.ranks))
+    packages = ["numpy", "fsspec", "aiohttp", *(["litdata", "boto3"] if options.litdata else [])]
+    Result(
+        titles,
+        [[name, *(column[name] for column in columns)] for name in columns[0]],
+        {f"longest step, {title}": float(column[LONGEST]) for title, column in zip(titles[1:], columns, strict=True)},
+        f"{len(rows):,} utterances of {options.hours:g} h in {options.shards} shards, {plan.epochs} epochs in windows "
+        f"of {plan.window}; {ranks} ranks of {MACHINES} machines, each with a cache of {plan.cache:.0%} of the store; "
+        f"{plan.faults:.0%} of the answers with a fault, and none for {plan.outage:g} s; {plan.work:g} s of other work "
+        f"after each step. The machine's load was {load} before and {os.getloadavg()[0]:.1f} after.",
+        describe_machine(),
+        [f"{package} {version(package)}" for package in packages],
+    ).show(options.result)
+
+
+LONGEST = "longest step while the server answered, s"
+
+
+def measured(rows: Sequence[Row], n_shards: int, plan: Plan, limit: float) -> dict[str, str]:
+    """Run a plan, and return what was found as cells of a table."""
     work = Path(tempfile.mkdtemp(prefix="tts-prep-chaos-"))
     try:
-        store = write_store(work / "served" / "voice", rows, n_shards=options.shards)
+        store = work / "served" / "voice"
+        if plan.reader == "litdata":
+            write_litdata(store, rows, n_shards)
+        else:
+            write_store(store, rows, n_shards=n_shards)
         began = time.monotonic()
-        found = run(rows, store, work, plan, options.limit)
+        found = run(rows, store, work, plan, limit)
         taken = time.monotonic() - began
     finally:
         shutil.rmtree(work)
     expected = Counter((epoch, row.id) for epoch in range(plan.epochs) for row in rows)
-    off = sum(((found.used - expected) + (expected - found.used)).values())
-    table = [
-        ["utterances not once in an epoch", str(off)],
-        ["with other values", str(len(found.wrong))],
-        ["ranks that ended by themselves", "; ".join(found.died) or "0"],
-        ["longest step while the server answered, s", f"{found.longest:.1f}"],
-        *(
-            [f"bytes to machine {number}, of the least", f"{sent / least:.3f}"]
+    return {
+        "utterances missing in an epoch": f"{sum((expected - found.used).values()):,}",
+        "more than once": f"{sum((found.used - expected).values()):,}",
+        "with other values": str(len(found.wrong)),
+        "ranks that ended by themselves": "; ".join(found.died) or "0",
+        LONGEST: f"{found.longest:.1f}",
+        **{
+            f"bytes to machine {number}, of the least": f"{sent / least:.3f}"
             for number, (sent, least) in enumerate(zip(found.sent, found.least, strict=True))
-        ),
-        ["steps", str(found.steps)],
-        ["ranks killed", str(found.kills)],
-        ["seconds", f"{taken:.0f}"],
-    ]
-    ranks = ", then ".join(map(str, options.ranks))
-    Result(
-        ["", "found"],
-        table,
-        {"longest step": found.longest},
-        f"{len(rows):,} utterances of {options.hours:g} h in {options.shards} shards, {plan.epochs} epochs in windows "
-        f"of {plan.window}; {ranks} ranks of {MACHINES} machines, each with a cache of {plan.cache:.0%} of the store; "
-        f"{plan.faults:.0%} of the answers with a fault, and none for {plan.outage:g} s.",
-        describe_machine(),
-        [f"{package} {version(package)}" for package in ("numpy", "fsspec", "aiohttp")],
-    ).show(options.result)
+        },
+        "steps": str(found.steps),
+        "ranks killed": str(found.kills),
+        "seconds": f"{taken:.0f}",
+    }
 
 
 if __name__ == "__main__":

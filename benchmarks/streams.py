@@ -5,12 +5,13 @@
     PYTHON benchmarks/streams.py read PACKAGE LOCATION CACHE --setting WORKERS --epochs N
 
 Run by ``remote.py`` and imported by ``peers.py``, with an interpreter that has some of LitData, mosaicml-streaming,
-webdataset and lhotse; ``read tts-prep`` runs with that of tts-prep. UTTERANCES is what `write_utterances` makes. A
-LOCATION is a folder or, but for tts-prep, ``s3://bucket/folder``, whose endpoint and keys are in the environment.
+webdataset, lhotse and datasets; ``read tts-prep`` runs with that of tts-prep. UTTERANCES is what `write_utterances`
+makes. A LOCATION is a folder or ``s3://bucket/folder``, whose endpoint and keys are in the environment.
 
 Every reader makes batches of 32 utterances in an order that is shuffled anew in every epoch: mels and symbol ids, both
-padded, and both lengths. Files are of 64 MB, the default of LitData and MDS. `read` prints a line of JSON when it has
-the first batch, and after each epoch; after the first epoch it waits for a line, so that its bytes can be counted.
+padded, and both lengths. Files are of 64 MB, the default of LitData and MDS; what is shuffled as it streams has a
+buffer of 1,000 utterances. `read` prints a line of JSON after its imports, when it has the first batch, and after each
+epoch. After imports and after the first epoch it waits for a line, so that its memory and its bytes can be counted.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ DISTRIBUTIONS = {
     "streaming": "mosaicml-streaming",
     "webdataset": "webdataset",
     "lhotse": "lhotse",
+    "datasets": "datasets",
 }
 
 
@@ -114,19 +116,13 @@ def read_litdata(location, cache, workers):
 
     options = {}
     if location.startswith("s3://"):
-        # Without a size, LitData leaves 50 GB of the disk free.
-        options = {"cache_dir": str(cache), "max_cache_size": "4GB"}
+        # It takes obstore if that is installed, and boto3 otherwise.
+        options = {"cache_dir": str(cache), "max_cache_size": "25GB"}
         options["storage_options"] = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}
     # Without batch_decode=0, every item in shuffled order decodes 256 items around it.
     dataset = litdata.StreamingDataset(location, shuffle=True, seed=SEED, batch_decode=0, **options)
     loader = litdata.StreamingDataLoader(
-        dataset,
-        batch_size=BATCH,
-        num_workers=workers,
-        collate_fn=pad_samples,
-        persistent_workers=workers > 0,
-        # Its clients of object stores can hang in forked workers.
-        multiprocessing_context="spawn" if workers and options else None,
+        dataset, batch_size=BATCH, num_workers=workers, collate_fn=pad_samples, persistent_workers=workers > 0
     )
     return lambda _: loader
 
@@ -269,7 +265,75 @@ def read_lhotse(location, _, workers):  # it has no cache
     return lambda _: loader
 
 
+# datasets
+
+
+def write_datasets(utterances, folder):
+    import datasets
+
+    datasets.disable_progress_bars()
+    mel, ids = datasets.Array2D((None, N_MELS), "float32"), datasets.Sequence(datasets.Value("int64"))
+
+    def rows():
+        for position in range(len(utterances)):
+            of_row = utterances[position]
+            yield {"mel": of_row[0], "ids": of_row[1]}
+
+    made = datasets.Dataset.from_generator(
+        rows, features=datasets.Features({"mel": mel, "ids": ids}), cache_dir=str(folder.with_suffix(".arrow"))
+    )
+    folder.mkdir()
+    n_files = -(-utterances.mels.nbytes // FILE_BYTES)
+    for number in range(n_files):
+        made.shard(n_files, number, contiguous=True).to_parquet(folder / f"{number:05d}.parquet")
+
+
+def read_datasets(location, _, workers):  # streaming has no cache
+    import datasets
+    import torch
+
+    options = {"endpoint_url": os.environ.get("AWS_ENDPOINT_URL")}
+    dataset = datasets.load_dataset(
+        "parquet",
+        data_files=files_of(location, ".parquet"),
+        split="train",
+        streaming=True,
+        storage_options={"client_kwargs": options} if location.startswith("s3://") else None,
+    )
+    dataset = dataset.shuffle(seed=SEED, buffer_size=1000).with_format("numpy")
+    loader = torch.utils.data.DataLoader(
+        dataset, batch_size=BATCH, num_workers=workers, collate_fn=pad_samples, persistent_workers=workers > 0
+    )
+
+    def epoch(number):
+        dataset.set_epoch(number)
+        return loader
+
+    return epoch
+
+
 # tts-prep
+
+
+def read_torch(location, cache, window):
+    """Return an epoch of torch's loader with two workers over a store, in windows of so many shards."""
+    import torch
+
+    from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset, collate
+
+    dataset = UtteranceDataset(location, **({"cache": cache} if "://" in location else {}))
+    sampler = LengthBucketBatchSampler(
+        dataset.n_frames, batch_size=BATCH, seed=SEED, shards=dataset.shard, shard_window=window
+    )
+    loader = torch.utils.data.DataLoader(
+        dataset, batch_sampler=dataset.ahead(sampler), num_workers=2, collate_fn=collate, persistent_workers=True
+    )
+
+    def epoch(number):
+        sampler.set_epoch(number)
+        return ((batch.mel, batch.mel_lengths, batch.phonemes, batch.phoneme_lengths) for batch in loader)
+
+    return epoch
 
 
 def read_tts_prep(location, cache, window):
@@ -315,22 +379,32 @@ WRITERS = {
     "streaming": write_streaming,
     "webdataset": write_webdataset,
     "lhotse": write_lhotse,
+    "datasets": write_datasets,
 }
 READERS = {
     "litdata": read_litdata,
     "streaming": read_streaming,
     "webdataset": read_webdataset,
     "lhotse": read_lhotse,
+    "datasets": read_datasets,
+    "tts-prep": read_tts_prep,
+    "tts-prep with torch": read_torch,
+    "download": download,
 }
 
 
 def import_packages(package):
     """Import what a reader uses, so that no time contains it."""
-    if package == "tts-prep":
+    if package.startswith("tts-prep"):
         import fsspec  # noqa: F401
         import s3fs  # noqa: F401
 
         import tts_prep.loader  # noqa: F401
+
+        if package != "tts-prep":
+            import torch
+
+            torch.set_num_threads(1)
     elif package == "download":
         import boto3  # noqa: F401
     else:
@@ -343,9 +417,10 @@ def import_packages(package):
 def read(package, location, cache, setting, epochs):
     """Time epochs from the opening of the dataset on, and print what was found."""
     import_packages(package)
-    reader = {**READERS, "tts-prep": read_tts_prep, "download": download}[package]
+    print(json.dumps({"imported": True}), flush=True)
+    sys.stdin.readline()
     start = time.perf_counter()
-    epoch = reader(location, cache, setting)
+    epoch = READERS[package](location, cache, setting)
     for number in range(epochs):
         n_utterances = n_frames = 0
         for _, lengths, _, _ in epoch(number):
@@ -378,9 +453,11 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     if options.command == "versions":
-        print(
-            json.dumps({name: f"{title} {version(title)}" for name, title in DISTRIBUTIONS.items() if find_spec(name)})
-        )
+        found = {name: f"{title} {version(title)}" for name, title in DISTRIBUTIONS.items() if find_spec(name)}
+        if "litdata" in found:
+            client = "obstore" if find_spec("obstore") else "boto3"
+            found["litdata"] += f" with {client} {version(client)}"
+        print(json.dumps(found))
     elif options.command == "write":
         WRITERS[options.package](Utterances(options.utterances), options.folder)
     else:

@@ -101,6 +101,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         answer = self.web.answer(self.path, self.command, dict(self.headers))
+        if self.command == "HEAD":
+            answer.body = b""
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
