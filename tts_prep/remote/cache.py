@@ -236,11 +236,7 @@ class CachedStore:
         return written_once(path, partial, is_made, self._longest_wait if wait else None)
 
     def ensure_open(self) -> None:
-        """Download the manifest again if it is no longer in the cache, which somebody may have emptied.
-
-        Raises:
-            StoreError: the store on the server is another one by now.
-        """
+        """Download the manifest again if somebody has emptied the cache; a StoreError if the server has another one."""
         if not (self.folder / MANIFEST).exists():
             data, version = self._manifest()
             if version != self._version:
@@ -248,11 +244,7 @@ class CachedStore:
             self._place(self.folder / MANIFEST, data)
 
     def check_current(self) -> None:
-        """Check that the server has the version that was opened; one that is away, or is not to be asked, may have it.
-
-        Raises:
-            StoreError: it has another one, or none.
-        """
+        """Raise a StoreError if the server has another version, or none, unless it is away or not to be asked."""
         try:
             is_current = self._offline or self._manifest()[1] == self._version
         except CannotReadError:
@@ -280,11 +272,7 @@ class CachedStore:
         return self._patience.stall * 2 + self._patience.outage
 
     def check_size(self, base: Sequence[FileEntry], others: Sequence[FileEntry]) -> None:
-        """Check that the cache has room for the files that every process has mapped, and for one of the others.
-
-        Raises:
-            ConfigurationError: it has not.
-        """
+        """Raise a ConfigurationError unless files that every process has mapped, and one of the others, have room."""
         if self._size is None:
             return
         self._base = (self.folder / MANIFEST).stat().st_size + sum(entry.size for entry in base)

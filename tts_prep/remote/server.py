@@ -111,11 +111,7 @@ class Server:
         return "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in last)[:64].lstrip(".") or "_"
 
     def manifest(self, patience: Patience | None = None) -> bytes:
-        """Return the bytes of the manifest, which is valid; errors as in `read`, or those of `parse_manifest`.
-
-        Args:
-            patience: instead of that of the server.
-        """
+        """Return the bytes of the manifest, which is valid; errors as in `download`, or those of `parse_manifest`."""
         where = f"{self.shown}/{MANIFEST}"
 
         def parse(data: bytes) -> bytes:
@@ -178,11 +174,7 @@ class Server:
 
     @contextmanager
     def _opened(self, system: Any, path: str, size: int | None) -> Iterator[Any]:
-        """Open a file of the folder for reading in order.
-
-        Args:
-            size: its size; None if it is not known.
-        """
+        """Open a file of the folder, of a size if it is known, for reading in order."""
         if size is None:
             # The sizes that fsspec has kept are old ones once a store has been replaced.
             system.invalidate_cache()

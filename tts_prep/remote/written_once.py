@@ -108,11 +108,7 @@ def _locked(partial: Path, is_made: Callable[[], bool], stall: float | None) -> 
 
 
 def try_lock(file: FileIO) -> bool:
-    """Lock a file exclusively, unless it is locked; return whether it is.
-
-    Raises:
-        OSError: the file system has no locks.
-    """
+    """Lock a file exclusively, unless it is locked; return whether it is. An OSError: the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -41,7 +41,6 @@ class Examples(Protocol[T_co]):
     """Any dataset: a length, and an example at each position."""
 
     def __len__(self) -> int: ...
-
     def __getitem__(self, position: int, /) -> T_co: ...
 
 
