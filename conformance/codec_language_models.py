@@ -1,13 +1,14 @@
-"""Open the export `jsonl` with the datasets of Qwen3-TTS and MOSS-TTS.
+"""Open the export `jsonl` with the datasets of Qwen3-TTS, MOSS-TTS and VoxCPM.
 
 ``python conformance/codec_language_models.py qwen3-tts CHECKOUT`` needs a copy of QwenLM/Qwen3-TTS, transformers
 4.57.3, torchaudio, sox, einops and onnxruntime; ``moss-tts CHECKOUT`` one of OpenMOSS/MOSS-TTS, transformers 5 and
-torchaudio.
+torchaudio; ``voxcpm CHECKOUT`` one of OpenBMB/VoxCPM and its requirements, with datasets 3.
 
 The demo corpus at 24 kHz is prepared twice: by the system's ``prepare_data.py``, and as a store without mels with
 codes, which is exported. Then the system's own dataset, ``collate_fn`` and torch's ``DataLoader`` make batches of both
 lists, which are compared, value by value. Codecs and tokenizers are stand-ins with the shapes and the special ids of
-the original ones: a code is a formula of 120 samples, 16 for each 1,920, and a text its characters.
+the original ones: a code is a formula of 120 samples, 16 for each 1,920, and a text its characters. VoxCPM prepares
+nothing: its batches are packed with the latents of a small ``AudioVAE`` of its own with random weights.
 """
 
 from __future__ import annotations
@@ -103,6 +104,41 @@ def moss_tts(checkout, given, prepared):
     return lambda rows: dataset.MossTTSSFTDataset(rows, processor, n_vq=BOOKS)
 
 
+def voxcpm(checkout, given, prepared):
+    """Return the function from rows to VoxCPM's dataset, whose batches are packed as in a training step."""
+    import torch
+
+    sys.path[:0] = [str(checkout / "src")]
+    data = importlib.import_module("voxcpm.training.data")
+    codec = importlib.import_module("voxcpm.modules.audiovae.audio_vae")
+    torch.manual_seed(0)
+    vae = codec.AudioVAE(codec.AudioVAEConfig(encoder_dim=8, decoder_dim=32)).eval()
+    config = SimpleNamespace(max_length=4_096, patch_size=2, feat_dim=64)
+    processor = data.BatchProcessor(config=config, audio_vae=vae, dataset_cnt=1, device=torch.device("cpu"))
+    prepared.write_bytes(given.read_bytes())
+
+    def make(rows):
+        path = prepared.with_name(f"rows-{len(rows[0])}.jsonl")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        found, _ = data.load_audio_text_datasets(str(path))
+        found = found.map(
+            lambda batch: {"text_ids": [[ord(one) for one in text] for text in batch["text"]]},
+            batched=True,
+            remove_columns=["text"],
+        )
+        dataset = data.HFVoxCPMDataset(found)
+
+        def collate(batch):
+            padded = data.HFVoxCPMDataset.collate_fn(batch)
+            packed = {f"packed_{key}": value for key, value in processor(padded).items()}
+            return {**padded, "is_prompts": torch.tensor(padded["is_prompts"]), **packed}
+
+        dataset.collate_fn = collate
+        return dataset
+
+    return make
+
+
 def of_characters():
     """Return a tokenizer of characters, with the special tokens of MOSS-TTS at their ids."""
     from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
@@ -133,7 +169,7 @@ def main() -> None:
     import torch
 
     name, checkout = sys.argv[1], Path(sys.argv[2]).absolute()
-    system = {"qwen3-tts": qwen3_tts, "moss-tts": moss_tts}[name]
+    system = {"qwen3-tts": qwen3_tts, "moss-tts": moss_tts, "voxcpm": voxcpm}[name]
     with tempfile.TemporaryDirectory() as folder:
         corpus, store, out = Path(folder, "corpus"), Path(folder, "store"), Path(folder, "out")
         given, prepared = Path(folder, "given.jsonl"), Path(folder, "prepared.jsonl")
