@@ -1,32 +1,50 @@
-"""Options of a command as the fields of a record."""
+"""Options of a command in a file, and the record of their values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from tts_prep.cli.options import option, options_of, takes
+from tts_prep.cli.options import takes
+from tts_prep.preprocess.option import OptionTable
+
+OPTIONS: dict[str, Any] = {
+    "limit": {"help": "The most.", "kind": "int", "metavar": "N"},
+    "names": {"help": "A name.", "flags": ["--name", "-n"], "repeated": True},
+    "folder": {"help": "Where.", "kind": "Path"},
+    "deep": {"help": "Deeply.", "kind": "bool", "default": False},
+    "share": {"help": "How much.", "kind": "float", "default": 0.5},
+}
 
 
 @dataclass(frozen=True)
 class Wanted:
-    limit: int | None = option("The most.", metavar="N")
-    names: tuple[str, ...] = option("A name.", default=(), flags=("--name", "-n"))
-    folder: Path | None = option("Where.")
-    deep: bool = option("Deeply.", default=False)
-    share: float = option("How much.", default=0.5)
+    limit: int | None = None
+    names: tuple[str, ...] = ()
+    folder: Path | None = None
+    deep: bool = False
+    share: float = 0.5
 
 
-@click.command()
-@click.argument("word")
-@takes(Wanted)
-def command(wanted: Wanted, word: str) -> None:
-    """Print what was given."""
-    click.echo(f"{word} {wanted}")
+@pytest.fixture
+def command(tmp_path: Path) -> click.Command:
+    (tmp_path / "options.json").write_text(json.dumps({"wanted": OPTIONS}))
+
+    @click.command()
+    @click.argument("word")
+    @takes(Wanted, OptionTable(str(tmp_path / "command.py"))["wanted"])
+    def command(wanted: Wanted, word: str) -> None:
+        """Print what was given."""
+        click.echo(f"{word} {wanted}")
+
+    return command
 
 
 @pytest.mark.parametrize(
@@ -37,22 +55,40 @@ def command(wanted: Wanted, word: str) -> None:
         (["--folder", "x", "--deep", "--share", "2"], Wanted(folder=Path("x"), deep=True, share=2.0)),
     ],
 )
-def test_a_function_gets_the_record_of_its_options(words: list[str], expected: Wanted) -> None:
+def test_a_function_gets_the_record_of_its_options(command: click.Command, words: list[str], expected: Wanted) -> None:
     result = CliRunner().invoke(command, ["w", *words])
     assert (result.exit_code, result.output) == (0, f"w {expected}\n")
 
 
-def test_the_help_has_the_options_in_the_order_of_the_fields() -> None:
+def test_the_help_has_the_options_in_the_order_of_the_file(command: click.Command) -> None:
     text = CliRunner().invoke(command, ["--help"]).output
     flags = ["--limit N", "-n, --name", "--folder", "--deep", "--share"]
     assert sorted(flags, key=text.index) == flags
     assert "[default: 0.5]" in text
 
 
-def test_a_type_that_is_no_kind_of_option_is_refused() -> None:
-    @dataclass(frozen=True)
-    class Wrong:
-        table: dict[str, str] = option("A table.")
+@pytest.mark.parametrize(
+    ("room", "section", "record"),
+    [
+        ("additions", "source", "_Source"),
+        ("additions", "tables", "_Tables"),
+        ("additions", "how", "_How"),
+        ("verification", "repair", "Repair"),
+    ],
+)
+def test_the_fields_of_a_record_have_the_names_and_types_of_its_options(room: str, section: str, record: str) -> None:
+    module = pytest.importorskip(f"tts_prep.{room}.command")
+    kind = getattr(module, record)
+    hints = get_type_hints(kind)
+    options = OptionTable(module.__file__)[section]
+    assert [field.name for field in fields(kind)] == [option.name for option in options]
+    for option in options:
+        hint = hints[option.name]
+        of = [one for one in (get_args(hint) or (hint,)) if one not in (NoneType, Ellipsis)]
+        assert (of, get_origin(hint) is tuple) == ([option.kind], option.repeated), option.name
 
-    with pytest.raises(TypeError, match="table: .* is not the type of an option"):
-        options_of(Wrong)
+
+def test_an_option_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "options.json").write_text(json.dumps({"wanted": {"table": {"help": "A table.", "kind": "dict"}}}))
+    with pytest.raises(KeyError, match="dict"):
+        OptionTable(str(tmp_path / "command.py"))["wanted"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,13 +16,13 @@ from tts_prep.cli.options import (
     OPTIONS,
     WRITTEN_STORE,
     additions,
-    option,
     record_option,
     takes,
     with_options,
 )
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import one_line
+from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
@@ -63,15 +63,10 @@ def _with_additions(function: Callable[..., Any]) -> Callable[..., Any]:
 class _Source:
     """What a store was made from."""
 
-    corpus: Path | None = option("The corpus from which STORE was made.", metavar="CORPUS")
-    root: Path | None = option("The --root of the command that made the store.", metavar="DIR")
-    splits: tuple[str, ...] = option(
-        "A list of ids that the store was made with; may be repeated.",
-        default=(),
-        flags=("--split",),
-        metavar="NAME=FILE",
-    )
-    reader: str | None = option("The reader function of a store of a custom reader.", metavar="MODULE:FUNCTION")
+    corpus: Path | None = None
+    root: Path | None = None
+    splits: tuple[str, ...] = ()
+    reader: str | None = None
 
     def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
         """Return the rows of the corpus, if it is given."""
@@ -91,34 +86,28 @@ class _Source:
 class _Tables:
     """Columns from elsewhere."""
 
-    tables: tuple[Path, ...] = option(
-        "Add columns of numbers or texts from CSV, TSV, JSON lines or parquet, by id or audio; may be repeated.",
-        default=(),
-        flags=("--columns",),
-        metavar="FILE",
-    )
+    tables: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class _How:
     """How things are added."""
 
-    replace: bool = option("Replace values that --columns has added before, for the rows of FILE.", default=False)
-    depends_on: str | None = option(
-        "What the columns depend on, of their row: some of text, audio and speaker, or nothing. Where it changes, "
-        "--update clears the value.  [default: guessed from their names, and printed]",
-        metavar="NAME,…",
-    )
-    jobs: int | None = option("Worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N")
+    replace: bool = False
+    depends_on: str | None = None
+    jobs: int | None = None
+
+
+_OPTIONS: Final = OptionTable(__file__)
 
 
 @click.command(cls=_AddCommand)
 @click.argument("store", type=WRITTEN_STORE)
-@takes(_Source)
+@takes(_Source, _OPTIONS["source"])
 @with_options(OPTIONS, "features")
-@takes(_Tables)
+@takes(_Tables, _OPTIONS["tables"])
 @with_options(OPTIONS, "provenance")
-@takes(_How)
+@takes(_How, _OPTIONS["how"])
 @_with_additions
 @quiet_option
 def add(

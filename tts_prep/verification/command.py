@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from tts_prep.cli.options import WRITTEN_STORE, option, options_of, store_or_url, takes
+from tts_prep.cli.options import WRITTEN_STORE, store_or_url, takes
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
+from tts_prep.preprocess.option import OptionTable
 
 if TYPE_CHECKING:
     from tts_prep.format.records.manifest import FileEntry
@@ -21,33 +22,21 @@ if TYPE_CHECKING:
 class Repair:
     """What broken files are made of again."""
 
-    corpus: Path | None = option(
-        "Make broken files again from the corpus; for a file list, give the list.",
-        flags=("--repair",),
-        metavar="CORPUS",
-    )
-    root: Path | None = option("With --repair: the --root of the command that made the store.", metavar="DIR")
-    splits: tuple[str, ...] = option(
-        "With --repair: a list of ids that the store was made with; may be repeated.",
-        default=(),
-        flags=("--split",),
-        metavar="NAME=FILE",
-    )
-    ood_texts: Path | None = option("With --repair: the texts that a broken ood.h5 was made from.", metavar="FILE")
-    alignments: Path | None = option(
-        "With --repair: the alignments that a store was made with, if they change its mels or phonemes.", metavar="PATH"
-    )
-    reader: str | None = option(
-        "With --repair: the reader function of a store of a custom reader.", metavar="MODULE:FUNCTION"
-    )
-    jobs: int | None = option(
-        "With --repair: worker processes.  [default: one per processor]", flags=("--jobs", "-j"), metavar="N"
-    )
+    corpus: Path | None = None
+    root: Path | None = None
+    splits: tuple[str, ...] = ()
+    ood_texts: Path | None = None
+    alignments: Path | None = None
+    reader: str | None = None
+    jobs: int | None = None
+
+
+_REPAIR: Final = OptionTable(__file__)["repair"]
 
 
 @click.command()
 @store_or_url
-@takes(Repair)
+@takes(Repair, _REPAIR)
 @verbosity_options
 def verify(repair: Repair, store: Path | str, cache: Path | None, cache_size: int | None) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
@@ -66,7 +55,7 @@ def verify(repair: Repair, store: Path | str, cache: Path | None, cache_size: in
     if repair.corpus is not None:
         # Refuses a URL, and says why.
         return _repair(WRITTEN_STORE.convert(store, None, None), repair.corpus, repair)
-    for one in options_of(Repair):
+    for one in _REPAIR:
         if one.name != "jobs" and getattr(repair, one.name):
             raise click.UsageError(f"{one.all_flags[0]} requires --repair CORPUS.")
     return _verify(store, cache, cache_size)
