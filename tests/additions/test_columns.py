@@ -363,7 +363,7 @@ def test_what_is_not_added_is_named(tmp_path: Path, capsys) -> None:
         ("id,wer\ntwo,1_000\nthree,1\n", "found '1_000', but a number"),
         ("id,wer,cer\ntwo,1,2\nthree,1\n", "s.csv:3: expected 3 fields separated by ',', found 2; nothing was added"),
         ('id,wer\ntwo,"1', "s.csv:2: not a row of a table"),
-        ("name,wer\ntwo,1\n", "s.csv:2: expected a column 'id', or 'audio' with paths, found name, wer"),
+        ("name,wer\ntwo,1\n", "s.csv:2: expected a column 'id', 'audio' with paths, or 'speaker', found name, wer"),
         ("id\ntwo\n", "no column to add"),
         ("id,text\ntwo,a\n", "no column to add"),
         ("id,wer,WER\ntwo,1,2\n", "two columns are both named 'wer'; rename one of them"),

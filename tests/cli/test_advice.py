@@ -347,6 +347,18 @@ ROWS = [
         status=1,
     ),
     Advice(
+        "as the corpus is published",
+        "librispeech DIR NEW --frontend none",
+        "--license",
+        state=lambda world: (
+            world.text("DIR/train-clean-100/1/2/1-2.trans.txt", "1-2-0000 SOME WORDS\n"),
+            record(world.root / "DIR/train-clean-100/1/2/1-2-0000.flac"),
+        ),
+        values={"--license": "--license mit"},
+        status=0,
+        instead="librispeech DIR STORE --frontend none",
+    ),
+    Advice(
         "--update clears a value where text, audio or speaker of its row changes",
         "add STORE --columns FILE.csv",
         "--depends-on",

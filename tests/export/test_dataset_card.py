@@ -41,7 +41,11 @@ def with_language(store: Path, folder: Path, language: str) -> Path:
 
 def test_the_card_has_what_the_hub_asks_for(store: Path, tmp_path: Path) -> None:
     files = export(with_language(store, tmp_path / "voice", "en-us"), "parquet", tmp_path / "out", licence="CC-BY-4.0")
-    assert [str(file.relative_to(tmp_path / "out")) for file in files] == ["data/train-00000.parquet", "README.md"]
+    assert [str(file.relative_to(tmp_path / "out")) for file in files] == [
+        "data/train-00000.parquet",
+        "README.md",
+        "croissant.json",
+    ]
     metadata, body = card(tmp_path / "out")
     assert metadata == {
         "language": ["en"],
@@ -68,7 +72,7 @@ def test_languages_are_codes_of_the_hub(language: str, codes: list[str] | None, 
 def test_the_text_of_a_licence_is_a_file_beside_the_card(store: Path, tmp_path: Path) -> None:
     text = "You may train with it.\nYou may not resell it."
     files = export(store, "parquet", tmp_path / "out", licence=text)
-    assert [file.name for file in files] == ["train-00000.parquet", "README.md", "LICENSE"]
+    assert [file.name for file in files] == ["train-00000.parquet", "README.md", "croissant.json", "LICENSE"]
     assert (tmp_path / "out" / "LICENSE").read_text() == f"{text}\n"
     metadata, body = card(tmp_path / "out")
     assert (metadata["license"], metadata["license_name"], metadata["license_link"]) == ("other", "other", "LICENSE")

@@ -97,10 +97,11 @@ def add_columns(
     Args:
         store: the store.
         source: a CSV, TSV, JSON lines, parquet or arrow file; column name → values; or a table of pandas, polars or
-            pyarrow. A column ``id`` has the ids of utterances, or a column ``audio`` the paths of recordings. An
-            utterance without a row, and an empty value, or among numbers ``NA`` or ``null``, has NaN, or an empty text.
-            True and false are 1 and 0. With a value such as ``007``, or an integer above 2⁵³, all of a column are
-            texts. A column of more than 256 different texts is one of texts, not categories.
+            pyarrow. A column ``id`` has the ids of utterances, or ``audio`` the paths of recordings, or else
+            ``speaker`` the speakers whose rows all get the values. An utterance without a row, and an empty value, or
+            among numbers ``NA`` or ``null``, has NaN, or an empty text. True and false are 1 and 0. With a value such
+            as ``007``, or an integer above 2⁵³, all of a column are texts. A column of more than 256 different texts
+            is one of texts, not categories.
         replace: whether values that were added before are replaced, for the rows of the table, also by missing ones.
         depends_on: what the columns depend on, of their row: some of ``text``, ``audio`` and ``speaker``, or nothing;
             where that changes, an update clears the value. None keeps what a column had; of a new one, its name says
@@ -121,9 +122,9 @@ def add_columns(
         manifest = read_manifest(store)
         known = _external_columns(store, manifest)
         source = Path(source) if isinstance(source, str) else source
-        ids = index_values(store, manifest, "id")
+        ids, speakers = (index_values(store, manifest, name) for name in ("id", "speaker"))
         of_texts = set() if replace else {*known.texts, *known.categories}
-        table = read_column_table(source, ids, progress, of_texts).filled(store, known, ids, replace=replace)
+        table = read_column_table(source, ids, progress, of_texts, speakers).filled(store, known, ids, replace=replace)
         depends = dict.fromkeys(table.names, depends_on)
         if depends_on is None:
             depends = {name: guessed_dependencies(name) for name in table.names if name not in known.names}

@@ -39,6 +39,7 @@ _SHOWN: Final = 3
 _REPORT_EVERY: Final = 5_000
 """The number of rows between two reports of progress."""
 
+_OF_COLUMNS: Final = ("values", "categories", "texts", "depends")
 _MAX_TEXT: Final = 1 << 16
 """The maximum length of a text in bytes of UTF-8."""
 
@@ -139,21 +140,15 @@ class ColumnTable:
 
     def without(self, names: Collection[str]) -> ColumnTable:
         """Return the table without some columns."""
-        values = {name: values for name, values in self.values.items() if name not in names}
-        categories = {name: table for name, table in self.categories.items() if name not in names}
-        texts = {name: texts for name, texts in self.texts.items() if name not in names}
-        return ColumnTable(values, categories, {}, texts, depends=self.depends)
+        kept: dict[str, Any] = {of: dict(getattr(self, of)) for of in _OF_COLUMNS}
+        kept = {of: {name: value for name, value in kept[of].items() if name not in names} for of in kept}
+        return ColumnTable(**kept, missing={})
 
     def joined(self, other: ColumnTable) -> ColumnTable:
         """Return the columns of both tables, with those of the other one in place of those of the same name."""
         rest = self.without(other.names)
-        return ColumnTable(
-            {**rest.values, **other.values},
-            {**rest.categories, **other.categories},
-            {},
-            {**rest.texts, **other.texts},
-            depends={**{name: of for name, of in self.depends.items() if name not in other.names}, **other.depends},
-        )
+        both: dict[str, Any] = {of: {**getattr(rest, of), **getattr(other, of)} for of in _OF_COLUMNS}
+        return ColumnTable(**both, missing={})
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """Return the values of a column: numbers, or texts as objects."""
@@ -230,8 +225,9 @@ def read_column_table(
     ids: Sequence[str],
     progress: ShowProgress = in_notebooks,
     texts: Collection[str] = (),
+    speakers: Sequence[str] = (),
 ) -> ColumnTable:
-    """Read a table and join it with the utterances of a store by its column ``id``, or by the names of recordings.
+    """Read a table and join it with the utterances of a store by ``id``, the names of recordings, or ``speaker``.
 
     The table is read twice: once to know the kinds of its columns, and once for their values. Memory depends on the
     number of utterances and columns, and on the texts that are no categories.
@@ -242,6 +238,7 @@ def read_column_table(
         ids: the ids of the store.
         progress: called with the number of joined utterances of each step.
         texts: the columns whose values are texts, also where they look like numbers.
+        speakers: the speakers of the store, one for each id.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -249,7 +246,7 @@ def read_column_table(
     if not isinstance(source, Path | Mapping):
         source = _columns_of(source)
     where = str(source) if isinstance(source, Path) else "columns"
-    reader = _Reader(where, ids, texts)
+    reader = _Reader(where, ids, texts, speakers)
     for number, (place, values) in enumerate(_rows(source)):
         if number % _REPORT_EVERY == 0:
             progress(Progress(reader.joined, len(ids), step="checking the table"))
@@ -299,8 +296,11 @@ class _Reader:
         joined: the number of rows of the table that were joined since it was last opened.
     """
 
-    def __init__(self, where: str, ids: Sequence[str], texts: Collection[str]) -> None:
+    def __init__(self, where: str, ids: Sequence[str], texts: Collection[str], speakers: Sequence[str]) -> None:
         self._where, self._texts = where, texts
+        self._of_speakers: dict[str, list[int]] = {}
+        for row, speaker in enumerate(speakers):
+            self._of_speakers.setdefault(speaker, []).append(row)
         self.joined = 0
         self._rows = {id_: row for row, id_ in enumerate(ids)}
         # Where each row was read, for messages about repeated ones; empty if it was not.
@@ -315,19 +315,20 @@ class _Reader:
 
     def add(self, where: str, values: Mapping[str, Any]) -> None:
         """Add a row of the table, when it is read for the first time."""
-        key, row = self._join(where, values)
-        if row is None:
+        key, rows = self._join(where, values)
+        if not rows:
             self._n_unknown += 1
             if len(self._unknown) < _SHOWN:
                 self._unknown.append(_plain(values[key]))
             return
-        if self._places[row]:
-            name = _plain(values[key])
-            raise CorpusError(
-                one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
-            )
-        self._places[row] = where
-        self.joined += 1
+        for row in rows:
+            if self._places[row]:
+                name = _plain(values[key])
+                raise CorpusError(
+                    one_line(f"{where}: '{name}' is repeated, first in {self._places[row]}; nothing was added")
+                )
+            self._places[row] = where
+        self.joined += len(rows)
         for name, value in values.items():
             if name == key:
                 continue
@@ -338,14 +339,19 @@ class _Reader:
                 _check_value(where, name, value)
                 self._columns.setdefault(column, _Column(has_names=column in self._texts)).add(where, value)
 
-    def _join(self, where: str, values: Mapping[str, Any]) -> tuple[str, int | None]:
-        """Return the column by which a row is joined, and the row of the store."""
-        key = "id" if "id" in values else next((name for name in _AUDIO if name in values), None)
+    def _join(self, where: str, values: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
+        """Return the column by which a row is joined, and the rows of the store."""
+        key = next((name for name in ("id", *_AUDIO, "speaker") if name in values), None)
         if key is None:
             found = ", ".join(values)
-            raise CorpusError(one_line(f"{where}: expected a column 'id', or 'audio' with paths, found {found}"))
+            raise CorpusError(
+                one_line(f"{where}: expected a column 'id', 'audio' with paths, or 'speaker', found {found}")
+            )
         name = _plain(values[key])
-        return key, self._rows.get(name) if key == "id" else self._row_of_path(name)
+        if key == "speaker":
+            return key, self._of_speakers.get(name, ())
+        row = self._rows.get(name) if key == "id" else self._row_of_path(name)
+        return key, () if row is None else (row,)
 
     def _named(self, where: str, name: str) -> str:
         column = self._names.get(name)
@@ -386,6 +392,7 @@ class _Reader:
         if not any(self._places):
             example = f"such as '{self._unknown[0]}'" if self._unknown else "because it has no rows"
             ids = f"; the store has ids such as '{next(iter(self._rows))}'" if self._rows else ""
+            ids += f" and speakers such as '{next(iter(self._of_speakers))}'" if self._of_speakers else ""
             raise CorpusError(one_line(f"{self._where}: names no utterance of the store, {example}{ids}"))
         if not self._columns:
             raise CorpusError(f"{self._where}: no column to add, expected one of numbers or texts beside the ids")
@@ -416,20 +423,20 @@ class _Reader:
         Raises:
             CorpusError: the row is not as it was.
         """
-        key, row = self._join(where, values)
-        self.joined += row is not None
-        for name, value in values.items() if row is not None else ():
+        key, rows = self._join(where, values)
+        self.joined += len(rows)
+        for name, value in values.items() if rows else ():
             column = self._names.get(name, "")
             is_number = column in table.values and column not in table.categories
             if name == key or name in self._own or is_missing(value) or (is_number and is_word_for_missing(value)):
                 continue
-            assert row is not None
             codes = self._codes.get(column)
             number = codes.get(_plain(value)) if codes is not None else number_of(value)
             if column in table.texts:
-                table.texts[column][row] = _plain(value)  # type: ignore[index]
+                for row in rows:
+                    table.texts[column][row] = _plain(value)  # type: ignore[index]
             elif column in table.values and number is not None:
-                table.values[column][row] = number
+                table.values[column][list(rows)] = number
             else:
                 raise CorpusError(f"{where}: changed while it was read; nothing was added")
 

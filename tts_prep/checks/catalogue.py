@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -18,11 +16,8 @@ from tts_prep.checks.transcripts import LEAST_SAMPLE, alignment_deviations
 from tts_prep.checks.voices import LEAST_IN_STORE
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import ConfigurationError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.format.records.provenance import RIGHTS
+from tts_prep.toml_files import read_toml
 
 VERSION: Final = 3
 """The version of the definitions. Increase it when one of them changes: measures in an index are computed again."""
@@ -111,6 +106,19 @@ def in_sentence(label: str) -> str:
     return label if label.isupper() else label[0].lower() + label[1:]
 
 
+def missing_rights(dataset: Any) -> Floats:
+    """Return how many of `RIGHTS` a row lacks that others have, [n]; NaN without such columns.
+
+    A licence or an origin of the store is that of all rows.
+    """
+    of_store = {"license": dataset.metadata.licence, "origin": dataset.metadata.origin}
+    columns = [dataset.column(name) for name in RIGHTS if name in dataset.columns and not of_store.get(name)]
+    # A number that is missing is not equal to itself.
+    missing = [np.array([value == "" or value != value for value in column], np.bool_) for column in columns]
+    counted = [rows for rows in missing if not rows.all()]
+    return np.sum(counted, axis=0, dtype=np.float64) if counted else np.full(len(dataset), np.nan)
+
+
 def _share(values: Floats) -> Floats:
     """Divide bandwidths by their 90th percentile."""
     known = values[np.isfinite(values)]
@@ -157,6 +165,7 @@ _COMPUTE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "mismatch": lambda found: found.mismatches,
     "text_fit": lambda found: found.text_fits[0],
     "alignment": alignment_deviations,
+    "rights": missing_rights,
     "unspoken": lambda found: found.rows.compared.unspoken,
 }
 """How each measure of ``measures.toml`` is computed."""
@@ -170,9 +179,13 @@ _LEAST: Final = {
 """The fewest utterances with which these measures are computed."""
 
 
+_TABLE: Final = read_toml(__package__, "measures.toml")
+_ORDER: Final = _TABLE.pop("order")
+"""The reasons in the order of output: sounds, duplicates, texts. Others come last."""
+
+
 def _measures() -> Iterator[Measure]:
-    text = importlib.resources.files(__package__).joinpath("measures.toml").read_text("utf-8")
-    for name, row in tomllib.loads(text).items():
+    for name, row in _TABLE.items():
         reasons = tuple(Threshold(**reason) for reason in row.pop("thresholds", ()))
         yield Measure(name, compute=_COMPUTE[name], thresholds=reasons, least=_LEAST.get(name, 0), **row)
 
@@ -182,14 +195,6 @@ MEASURES: Final = tuple(_measures())
 
 MEASURE: Final[Mapping[str, Measure]] = {measure.name: measure for measure in MEASURES}
 """The measures by name."""
-
-_ORDER = (
-    *("silent", "clipped", "saturated", "noisy", "hum", "reverberant"),
-    *("silence-start", "silence-end", "silence-inside", "digital-silence"),
-    *("cut-start", "cut-end", "upsampled", "audio-duplicate", "near-duplicate", "text-duplicate", "other-voice"),
-    *("too-fast", "too-slow", "longer-than-text", "shorter-than-text", "wrong-text", "misaligned", "unspoken-end"),
-)
-"""The reasons in the order of output: sounds, duplicates, texts. Others come last."""
 
 
 def _place(threshold: Threshold) -> int:

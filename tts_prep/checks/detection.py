@@ -145,6 +145,8 @@ def why_missing(measures: Measures, name: str) -> str:
         return "built without --waveform"
     if measure.needs == "phonemes" and not dataset.n_phonemes.any():
         return "no phonemes"
+    if name == "rights":
+        return "no row has a license, consent or origin of its own"
     if measure.of == "dataset":
         return "the store has not aligned itself, or fewer than ten utterances"
     if len(dataset) < measure.least:

@@ -22,7 +22,7 @@ from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_o
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.contents.ood_texts import check_ood_texts
-from tts_prep.format.layout import FAILURES, OOD_TEXTS
+from tts_prep.format.layout import FAILURES, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
@@ -30,7 +30,7 @@ from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
-from tts_prep.preprocess.corpora.registry import likely_commands, what_it_is
+from tts_prep.preprocess.corpora.registry import get_corpus, likely_commands, what_it_is
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
 from tts_prep.preprocess.make.parts import Part
@@ -88,6 +88,12 @@ def _prepare_and_report(
     settings = chosen_settings(reader, corpus, options, root, reader_options)
     config, first = settings.config, list[str]()
     provenance = Provenance(options["licence"] or "", options["origin"] or "").checked()
+    if not (store / MANIFEST).is_file():
+        # Later, it says what it says.
+        published = get_corpus(reader).provenance(corpus)
+        if published.licence and not provenance.licence:
+            first.append(f"licence: {published.licence}, as the corpus is published; --license names another")
+        provenance = provenance.completed(published)
     corrections = corrections_of(store, options)
     read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.resources
-import sys
 from collections.abc import Mapping
 from functools import cache
 from operator import attrgetter
@@ -15,17 +13,12 @@ from tts_prep.corpora.template import Template
 from tts_prep.corpora.transcripts import subset_option
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.option import option_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 
 @cache
 def _sections() -> Mapping[str, Any]:
-    text = importlib.resources.files(__package__).joinpath("corpora.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return read_toml(__package__, "corpora.toml")
 
 
 @cache

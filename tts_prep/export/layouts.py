@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.resources
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -14,16 +12,12 @@ from tts_prep.export.layout import Layout, exporting
 from tts_prep.export.rows import added_arrays, corpus_columns
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.loader import UtteranceDataset
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 
 def _layouts() -> Mapping[str, Layout]:
     """Return the layouts of ``layouts.toml``, in which each has a section with its fields."""
-    sections = tomllib.loads(importlib.resources.files(__package__).joinpath("layouts.toml").read_text("utf-8"))
+    sections = read_toml(__package__, "layouts.toml")
     return {name: Layout(name, **of) for name, of in sections.items()}
 
 

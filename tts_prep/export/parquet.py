@@ -13,43 +13,51 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import MissingPackageError
+from tts_prep.export.croissant import croissant
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, added_arrays, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.format.decoding import Record
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.provenance import RIGHTS
 from tts_prep.loader import UtteranceDataset
 
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
 """The Hub's categories of numbers of rows; each ends with ten times as many as the one before, the first with 1,000."""
 
+_MAX_ROWS = 20
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 
 
 @dataclass(frozen=True)
 class Licence:
-    """The licence of a dataset.
+    """The licences of a dataset.
 
     Attributes:
-        text: as it was given: the Hub's identifier, such as ``cc-by-4.0``, or any text; empty if none was named.
+        texts: as they were given: the Hub's identifier, such as ``cc-by-4.0``, or any text; none if none was named.
     """
 
-    text: str = ""
+    texts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dataset: UtteranceDataset, given: str) -> Licence:
+        """Return the one that is given, or those of the rows, of which one without has that of the store."""
+        of_rows = {*dataset.column("license")} if "license" in dataset.columns else {""}
+        texts = [given] if given else [str(text) or dataset.metadata.licence for text in of_rows]
+        return cls(tuple(sorted({text.strip() for text in texts} - {""})))
 
     @property
-    def identifier(self) -> str:
-        """The Hub's identifier, ``other`` for another text, and empty if none was named."""
-        if not self.text.strip():
-            return ""
-        word = self.text.strip().lower()
-        return word if _IDENTIFIER.fullmatch(word) else "other"
+    def identifiers(self) -> list[str]:
+        """The Hub's identifiers, ``other`` for another text."""
+        words = [text.lower() for text in self.texts]
+        return sorted({word if _IDENTIFIER.fullmatch(word) else "other" for word in words})
 
     @property
     def file(self) -> str:
-        """The text for a file beside the card; empty if the identifier says all."""
-        return f"{self.text.strip()}\n" if self.identifier == "other" else ""
+        """The text for a file beside the card; empty if the identifiers say all."""
+        return "\n".join(f"{text}\n" for text in self.texts if not _IDENTIFIER.fullmatch(text.lower()))
 
 
 def dataset_card(dataset: UtteranceDataset, languages: Collection[str], licence: Licence) -> str:
@@ -69,8 +77,10 @@ def _metadata(title: str, n_rows: int, languages: Collection[str], licence: Lice
     codes = sorted({code for text in languages if _LANGUAGE.fullmatch(code := text.lower().partition("-")[0])})
     # Quoted, because YAML takes a bare `no`, Norwegian, for false.
     lines = ["language:", *(f"- {_quoted(code)}" for code in codes)] if codes else []
-    if licence.identifier:
-        lines.append(f"license: {_quoted(licence.identifier)}")
+    if names := licence.identifiers:
+        lines += (
+            ["license:", *(f"- {_quoted(name)}" for name in names)] if names[1:] else [f"license: {_quoted(names[0])}"]
+        )
     if licence.file:
         lines += [f"license_name: {_quoted('other')}", f"license_link: {_quoted('LICENSE')}"]
     return [
@@ -99,10 +109,9 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
     hours = Record(f"{dataset.path / MANIFEST}: totals", {"seconds": 0, **manifest.totals}).number("seconds", 0) / 3600
     made_by = ", ".join(f"{name} {version}" for name, version in manifest.software.items())
     recordings = "with recordings" if dataset.metadata.has_waveform else "without recordings"
-    conditions = {
-        "": "No licence was named. Name that of the recordings and texts before this is published.",
-        "other": "See the file `LICENSE`.",
-    }.get(licence.identifier, f"`{licence.identifier}`")
+    conditions = [f"`{name}`" if name != "other" else "See the file `LICENSE`." for name in licence.identifiers] or [
+        "No licence was named. Name that of the recordings and texts before this is published."
+    ]
     return [
         f"Utterances: {len(dataset):,}; hours: {hours:.2f}; speakers: {len(manifest.speakers):,}; {recordings}.",
         "Made for training text-to-speech.",
@@ -138,8 +147,30 @@ def _body(dataset: UtteranceDataset, manifest: Manifest, licence: Licence) -> li
         "",
         "## Licence",
         "",
-        conditions,
+        " ".join(conditions),
+        *_rights(dataset),
     ]
+
+
+def _rights(dataset: UtteranceDataset) -> Iterator[str]:
+    """Yield what is said of rows: licences, consents and origins by the time that they cover, and those of models."""
+    for name in (name for name in RIGHTS if name in dataset.columns):
+        found: dict[str, list[float]] = {}
+        for value, seconds in zip(dataset.column(name), np.asarray(dataset.seconds).tolist(), strict=True):
+            found.setdefault(str(value), []).append(seconds)
+        yield from ("", f"| {name} | utterances | hours |", "| --- | --- | --- |")
+        for value in sorted(found, key=lambda value: (-sum(found[value]), value))[:_MAX_ROWS]:
+            shown, seconds = _plain(value).replace("|", "/") or "not said", found[value]
+            yield f"| {shown} | {len(seconds):,} | {sum(seconds) / 3600:.2f} |"
+        if len(found) > _MAX_ROWS:
+            yield f"| {len(found) - _MAX_ROWS:,} more | | |"
+    models: dict[str, list[str]] = {}
+    for name, spec in dataset.arrays.items():
+        if licence := _mapping(spec.settings.get("model")).get("license"):
+            models.setdefault(str(licence), []).append(f"`{name}`")
+    if models:
+        yield ""
+    yield from (f"- {', '.join(names)}: made by a model under {_plain(of)}" for of, names in models.items())
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -168,7 +199,8 @@ _ARRAYS = ("phonemes", "mel", "audio")
 def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``data/train-00000.parquet`` and so on, with row groups of about 200 MB.
 
-    ``README.md`` is the card of the dataset, and ``LICENSE`` its licence, unless the card names it.
+    ``README.md`` is the card of the dataset, ``croissant.json`` the same for other tools than the Hub's, and
+    ``LICENSE`` its licence, unless the card names it.
 
     Columns are ``id``, ``text``, ``phoneme_text``, ``speaker``, ``phonemes`` (list of int32), ``mel`` (list of lists of
     float32, one per frame), the additional columns of the corpus, ``language`` and, if the store has waveforms,
@@ -181,9 +213,12 @@ def export_parquet(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     pa = import_pyarrow("parquet files")
     languages: set[str] = set()
     rows = (_row_values(row, dataset.sample_rate, languages) for row in export_rows(dataset, _ARRAYS))
-    write_files(folder, _schema(pa, dataset), rows)
-    licence = Licence(folder.licence or dataset.metadata.licence)
+    schema = _schema(pa, dataset)
+    write_files(folder, schema, rows)
+    licence = Licence.of(dataset, folder.licence)
     folder.write("README.md", dataset_card(dataset, languages, licence))
+    about = dataset.metadata.origin or "Recordings and texts for text-to-speech."
+    folder.write("croissant.json", croissant(dataset.path.name, about, licence.texts, folder, schema))
     if licence.file:
         folder.write("LICENSE", licence.file)
 

@@ -8,19 +8,13 @@ the frontend reads or counts it.
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.resources
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
 from tts_prep.preprocess.text.typography import without_controls
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 _LONGEST: Final = 15
 """Digits of the largest number that is read as one; longer ones, and those that begin with 0, are read by digits."""
@@ -40,8 +34,7 @@ def __getattr__(name: str) -> Reader:
 
 @cache
 def _reader(language: str) -> Reader:
-    text = importlib.resources.files(__package__).joinpath("languages", f"{language}.toml").read_text("utf-8")
-    return Reader(language, tomllib.loads(text))
+    return Reader(language, read_toml(__package__, "languages", f"{language}.toml"))
 
 
 class Reader:

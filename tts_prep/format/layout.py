@@ -113,13 +113,8 @@ FIXED_COLUMNS: Final = {
 """The columns defined by the format, and their kinds. A corpus cannot use these names for its own columns."""
 
 NUMBER_DTYPES: Final = {
-    "shard": "<i4",
-    "mel_start": "<i8",
-    "n_frames": "<i4",
-    "phonemes_start": "<i8",
-    "n_phonemes": "<i4",
-    "waveform_start": "<i8",
-    "n_samples": "<i4",
+    **dict.fromkeys(("shard", "n_frames", "n_phonemes", "n_samples"), "<i4"),
+    **dict.fromkeys(("mel_start", "phonemes_start", "waveform_start"), "<i8"),
     "seconds": "<f8",
 }
 """The dtypes of the numeric columns defined by the format; numeric columns of a corpus are float64."""

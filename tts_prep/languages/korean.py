@@ -147,11 +147,7 @@ def _plain(number: str) -> str:
 _MARKS: Final = {
     **dict.fromkeys("，、", ","),
     **dict.fromkeys("。．", "."),
-    "？": "?",
-    "！": "!",
-    "；": ";",
-    "：": ":",
-    "⋯": "…",
+    **dict(zip("？！；：⋯", "?!;:…", strict=True)),
     **dict.fromkeys("—–―~∼", "-"),
 }
 _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】()（）[]{}<>«»·・_/|*#\\`")

@@ -298,6 +298,7 @@ def _description(model: ModelFunction, call: Callable[..., Any], known: Collecti
             "sample_rate": sample_rate,
             "settings": dict(model.settings),
             "weights": str(getattr(call, "weights", "")),
+            **({"license": str(licence)} if (licence := getattr(call, "license", "")) else {}),
         }
     }
     software = _software(model, call)

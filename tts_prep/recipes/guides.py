@@ -7,7 +7,6 @@ The commands come from the records of what recipes accept, so that they say what
 from __future__ import annotations
 
 import importlib.resources
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,11 +14,7 @@ from typing import Final
 
 from tts_prep.recipes import accepted
 from tts_prep.recipes.accepted import Recipe
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,7 @@ class Guide:
 
 def _guides() -> Mapping[str, Guide]:
     """Return the systems of ``guides/guides.toml``, in which each has a section with its fields."""
-    sections = tomllib.loads(
-        importlib.resources.files(__package__).joinpath("guides", "guides.toml").read_text("utf-8")
-    )
+    sections = read_toml(__package__, "guides", "guides.toml")
     recipes = vars(accepted)
     return MappingProxyType(
         {name: Guide(name, recipes.get(of["recipe"], of.pop("recipe")), **of) for name, of in sections.items()}

@@ -22,16 +22,11 @@ PER_REASON = 3
 _PER_END = 3
 
 _ENDS = (
-    ("seconds", 1, "Longest"),
-    ("seconds", -1, "Shortest"),
-    ("phone_rate", 1, "Fastest"),
-    ("phone_rate", -1, "Slowest"),
-    ("pitch", 1, "Highest pitch"),
-    ("pitch", -1, "Lowest pitch"),
-    ("loudness", 1, "Loudest"),
-    ("loudness", -1, "Quietest"),
-    ("peak", -1, "Lowest peak"),
-    ("snr", -1, "Noisiest"),
+    *(("seconds", 1, "Longest"), ("seconds", -1, "Shortest")),
+    *(("phone_rate", 1, "Fastest"), ("phone_rate", -1, "Slowest")),
+    *(("pitch", 1, "Highest pitch"), ("pitch", -1, "Lowest pitch")),
+    *(("loudness", 1, "Loudest"), ("loudness", -1, "Quietest")),
+    *(("peak", -1, "Lowest peak"), ("snr", -1, "Noisiest")),
 )
 
 

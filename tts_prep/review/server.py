@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import importlib.resources
+import json
 import secrets
 import socket
 import sys
@@ -23,21 +25,7 @@ _MAX_CONNECTIONS: Final = 64
 _MAX_SECONDS: Final = 120.0
 """The maximum duration of a connection."""
 
-_HEADERS: Final = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-    "Cache-Control": "no-store",
-}
+_HEADERS: Final = json.loads(importlib.resources.files(__package__).joinpath("headers.json").read_text("utf-8"))
 
 
 class ReviewServer(ThreadingHTTPServer):

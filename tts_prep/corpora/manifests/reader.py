@@ -19,6 +19,7 @@ from tts_prep.corpora.manifests.rows import Container, Row
 from tts_prep.errors import ConfigurationError, CorpusError, FeatureError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
+from tts_prep.format.records.provenance import RIGHTS
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.table_values import number_of
 from tts_prep.preprocess.text.language_codes import language_code
@@ -38,11 +39,12 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     # Of language models: the utterance or the recording that a row takes the voice of; and how it is spoken.
     "ref_audio": ("ref_audio",),
     "instruct": ("instruct", "instruction"),
+    **{name: (name, *(("licence",) if name == "license" else ())) for name in RIGHTS},
 }
 """Role → names of its column in the manifests of common corpora and systems, most frequent first."""
 
 _NEEDED = ("audio", "text")
-_KEPT = ("language", "ref_audio", "instruct")
+_KEPT = ("language", "ref_audio", "instruct", *RIGHTS)
 """The roles that are columns of the store, of these names."""
 
 

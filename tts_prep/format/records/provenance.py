@@ -15,6 +15,9 @@ from tts_prep.format.files.atomic import replacing, writing
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import PROVENANCE
 
+RIGHTS: Final = ("license", "consent", "origin")
+"""Columns with a meaning: what is said of one row or speaker; an empty licence or origin is that of the store."""
+
 _MAX_CHARACTERS: Final = 1 << 17
 _MAX_BYTES: Final = 1 << 22
 # Not whatever is not printable: many scripts need format characters and spaces of their own.

@@ -27,13 +27,9 @@ WINDOWS: Final = ("hann", "hamming", "blackman", "povey")
 """The windows of a mel spectrogram."""
 
 _LIMITS = {
-    "sample_rate": 1_000_000,
-    "filter_bank_rate": 1_000_000,
-    "n_fft": 65_536,
+    **dict.fromkeys(("sample_rate", "filter_bank_rate", "least_length"), 1_000_000),
+    **dict.fromkeys(("n_fft", "edge_zeros", "length_multiple"), 65_536),
     "n_mels": 4096,
-    "edge_zeros": 65_536,
-    "length_multiple": 65_536,
-    "least_length": 1_000_000,
 }
 """Limits of settings that determine memory and time, far above those of any preset."""
 

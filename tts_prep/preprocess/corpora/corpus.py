@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
+from tts_prep.format.records.provenance import Provenance
 from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -38,6 +39,8 @@ class Corpus:
         texts: whether its recordings have texts.
         layout: alternatives of patterns by which its folder is recognized; all patterns of an alternative must match.
         source: the path of the corpus in the help: ``CORPUS`` for a folder, otherwise such as ``FILE``.
+        licences: a file or folder of it, such as ``.`` → the licence under which that version is published.
+        origin: where its recordings and texts come from.
         sources: for a corpus that is given by several paths, a function that returns their folder, and the options of
             the reader that name them.
     """
@@ -51,6 +54,8 @@ class Corpus:
     texts: bool = True
     layout: tuple[tuple[str, ...], ...] = ()
     source: str = "CORPUS"
+    licences: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
     sources: Callable[[Sequence[Path]], tuple[Path, dict[str, Any]]] | None = None
 
     def __post_init__(self) -> None:
@@ -65,6 +70,10 @@ class Corpus:
     def is_folder(self) -> bool:
         """Whether its path is that of a folder."""
         return self.source == "CORPUS"
+
+    def provenance(self, corpus: Path) -> Provenance:
+        """Return licence and origin as the corpus is published."""
+        return Provenance(next((of for name, of in self.licences.items() if (corpus / name).exists()), ""), self.origin)
 
     def rows(
         self,

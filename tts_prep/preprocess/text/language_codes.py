@@ -8,24 +8,13 @@ from functools import cache
 from typing import Final
 
 from tts_prep import doors
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.typography import without_controls
 
 _COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 """Codes of countries that are written for languages, and are the code of none."""
 
-ESPEAK_LACKS: Final = {
-    "ar": "short vowels are guessed where the text has no marks for them",
-    "he": "no vowels, which the script does not write",
-    "fa": "short vowels are guessed",
-    "ur": "short vowels are guessed",
-    "th": "most vowels and some tones are missing",
-    "my": "most vowels and tones are missing",
-    "shn": "most vowels and tones are missing",
-    "cmn": "tones 1 and 4 are one; --frontend mandarin has all",
-    "zh": "tones 1 and 4 are one; --frontend mandarin has all",
-    "ja": "Chinese characters are not read; --frontend japanese reads them",
-}
+ESPEAK_LACKS: Final = word_tables(__package__)["espeak_lacks"]
 """What is missing in the phones of espeak-ng 1.52, by language; it is complete in the others that were tried."""
 
 
@@ -56,17 +45,7 @@ def espeak_lacks(language: str) -> str:
     return "" if "pinyin" in parts else ESPEAK_LACKS.get(parts[0], "")
 
 
-_CODES: Final = word_table(
-    """
-    afrikaans=af albanian=sq amharic=am arabic=ar armenian=hy assamese=as azerbaijani=az basque=eu belarusian=be
-    bengali=bn bosnian=bs bulgarian=bg cantonese=yue catalan=ca chinese=zh croatian=hr czech=cs danish=da dutch=nl
-    english=en estonian=et finnish=fi french=fr georgian=ka german=de greek=el gujarati=gu hebrew=he hindi=hi
-    hungarian=hu icelandic=is indonesian=id irish=ga italian=it japanese=ja kannada=kn kazakh=kk korean=ko latvian=lv
-    lithuanian=lt macedonian=mk malay=ms malayalam=ml maltese=mt mandarin=zh marathi=mr nepali=ne norwegian=no
-    persian=fa polish=pl portuguese=pt punjabi=pa romanian=ro russian=ru serbian=sr slovak=sk slovenian=sl spanish=es
-    swahili=sw swedish=sv tamil=ta telugu=te thai=th turkish=tr ukrainian=uk urdu=ur uzbek=uz vietnamese=vi welsh=cy
-    """
-)
+_CODES: Final = word_tables(__package__)["codes"]
 """Codes by the English names of languages, as in lhotse's manifests."""
 
 
@@ -79,13 +58,7 @@ def language_code(language: str) -> str:
 MINUS: Final = re.compile(r"(?<![^\W\u3040-\u30ff\u3400-\u9fff])(?<![.,)\]°%])[-\u2212](?=[.,]?\d)")
 """A hyphen or minus sign before a number that does not follow a word: not that of ``3-5`` or ``A-4``."""
 
-_MINUS_WORDS: Final = word_table(
-    """
-    ar=ناقص az=mənfi be=мінус bg=минус ca=menys cmn=负 da=minus es=menos fa=منفی fr=moins he=מינוס hi=माइनस hy=մինուս
-    is=mínus ja=マイナス ka=მინუს kk=минус ko=마이너스 ky=минус pl=minus ru=минус sk=mínus sl=minus sq=minus sw=hasi
-    th=ลบ tr=eksi tt=минус ur=منفی uz=minus yue=負 zh=负
-    """
-)
+_MINUS_WORDS: Final = word_tables(__package__)["minus_words"]
 
 
 def with_minus_words(text: str, language: str) -> str:

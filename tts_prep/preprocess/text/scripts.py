@@ -12,37 +12,13 @@ from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_tables
 
 # Scripts by language: the first word of the Unicode names of letters. Other languages use the Latin script.
-_SCRIPTS: Final = word_table(
-    """
-    am=ETHIOPIC ar=ARABIC as=BENGALI ba=CYRILLIC be=CYRILLIC bg=CYRILLIC bn=BENGALI bpy=BENGALI chr=CHEROKEE cmn=CJK
-    cv=CYRILLIC el=GREEK fa=ARABIC grc=GREEK gu=GUJARATI he=HEBREW hi=DEVANAGARI hy=ARMENIAN hyw=ARMENIAN
-    ja=CJK+HIRAGANA+KATAKANA ka=GEORGIAN kk=CYRILLIC+ARABIC+LATIN kn=KANNADA ko=HANGUL+CJK kok=DEVANAGARI
-    ky=CYRILLIC+ARABIC mk=CYRILLIC ml=MALAYALAM mr=DEVANAGARI my=MYANMAR ne=DEVANAGARI nog=CYRILLIC or=ORIYA
-    pa=GURMUKHI+ARABIC ru=CYRILLIC sd=ARABIC+DEVANAGARI shn=MYANMAR si=SINHALA sr=CYRILLIC+LATIN ta=TAMIL te=TELUGU
-    th=THAI ti=ETHIOPIC tt=CYRILLIC+LATIN ug=ARABIC+CYRILLIC+LATIN uk=CYRILLIC ur=ARABIC uz=LATIN+CYRILLIC yue=CJK
-    zh=CJK ku=LATIN+ARABIC ms=LATIN+ARABIC az=LATIN+CYRILLIC+ARABIC bs=LATIN+CYRILLIC hak=CJK+LATIN
-    """
-)
+_TABLES: Final = word_tables(__package__)
+_SCRIPTS: Final = _TABLES["scripts"]
 # Words that are common in one of these languages, and rare in the others.
-_COMMON: Final = {
-    word: language
-    for language, words in {
-        "en": "the of and that was with which his this from were had have not been they would she you",
-        "de": "der und das ist nicht ein eine mit auf dem den sich auch wir ich wie nach wird einer wurde durch",
-        "fr": "le les et des est une dans qui que pas pour sur du vous nous avec sont cette elle ont mais",
-        "es": "el los las una por con para como más pero sus ese muy cuando hasta desde porque está hay",
-        "it": "il che di della sono gli nel alla più anche questo perché essere dei dalla lo delle molto",
-        "pt": "não uma com em dos foi ele mais pelo isso às são você também ela pela até das ao muito",
-        "nl": "het een van zijn niet voor aan werd ook maar naar heeft deze worden bij wordt nog hij uit",
-        "pl": "nie jest się na że do jak przez było tego tak ale jego już dla który tylko oraz była są",
-        "sv": "och att det som är inte för på med av till den har om ett från men hade kan efter",
-        "tr": "bir ve bu için çok ile değil daha gibi ama kadar sonra olarak var ben onun olan ne",
-    }.items()
-    for word in words.split()
-}
+_COMMON: Final = {word: language for language, words in _TABLES["common"].items() for word in words.split()}
 _COMMON_LANGUAGES: Final = frozenset(_COMMON.values())
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _ASCII_WORD: Final = re.compile("[a-z]+")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import sys
 from collections.abc import Mapping
 from functools import cache
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 
 def word_table(text: str) -> dict[str, str]:
@@ -22,4 +17,4 @@ def word_table(text: str) -> dict[str, str]:
 @cache
 def word_tables(package: str) -> Mapping[str, Mapping[str, str]]:
     """Return the tables of ``words.toml`` in a package by name."""
-    return tomllib.loads(importlib.resources.files(package).joinpath("words.toml").read_text("utf-8"))
+    return read_toml(package, "words.toml")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib.resources
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +15,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.symbols.file import check_unique, parse_symbols, read_symbols
 from tts_prep.preprocess.text.symbols.preparation import AS_READ, PREPARATIONS, Preparation
 from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import read_toml
 
 
 @dataclass(frozen=True)
@@ -66,8 +61,7 @@ class SymbolTable:
 
 
 def _tables() -> Iterator[SymbolTable]:
-    text = importlib.resources.files(__package__).joinpath("tables.toml").read_text("utf-8")
-    for name, row in tomllib.loads(text).items():
+    for name, row in read_toml(__package__, "tables.toml").items():
         yield SymbolTable(name, **row | {"preparation": PREPARATIONS[row.get("preparation", "")]})
 
 
