@@ -38,7 +38,7 @@ def jit(function: Callable[..., Any], *, any_order: bool = False, keeps_gil: boo
     """
     from numba import njit
 
-    _listen()
+    listen()
     options: dict[str, Any] = {
         "nogil": not keeps_gil,
         "boundscheck": False,
@@ -89,7 +89,7 @@ def import_librosa() -> ModuleType:
     """
     import librosa
 
-    _listen()
+    listen()
     with one_process_at_a_time():
         # librosa imports its modules on their first use.
         librosa.util.localmax  # noqa: B018
@@ -107,7 +107,7 @@ def report_compilation(report: Callable[[str], object]) -> None:
     _report = report
 
 
-def _listen() -> None:
+def listen() -> None:
     """Have numba say what it compiles, if someone wants to know it."""
     global _is_listening
     if _is_listening or _report is None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.simd.kernel import bin_moments
+from tts_prep.preprocess.audio.mel import bin_moments
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=6), st.integers(0, 10**6))

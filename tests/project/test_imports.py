@@ -35,7 +35,7 @@ def test_importing_the_loader_loads_neither_preprocess_nor_cli():
     assert ours == {"batches", "doors", "errors", "format", "loader", "public_names", "quantities"}
 
 
-A_RUN = {"compiler", "errors", "format", "preprocess", "quantities"}
+A_RUN = {"errors", "format", "preprocess", "quantities"}
 """The packages of which a run and its workers import modules."""
 
 NOT_IN_A_RUN = ("corpora.manifests", "preprocess.audio.simd", "english")

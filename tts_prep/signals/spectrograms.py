@@ -83,9 +83,7 @@ def array_name(preset: str, fmax: float | None = None) -> str:
     return f"{NAME}_{preset.replace('-', '_')}{end}"
 
 
-@lru_cache(maxsize=4)
-def _extractor(config: MelConfig) -> MelExtractor:
-    return MelExtractor(config)
+_extractor = lru_cache(maxsize=4)(MelExtractor)
 
 
 def _make(_: MelConfig, settings: SecondMelConfig) -> SecondMel:

@@ -3,16 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tts_prep.preprocess.audio.simd.fft import (
-    bin_positions,
-    convolve,
-    ends_in_8,
-    odd_factors,
-    tables,
-    transform,
-    twiddles,
-)
-from tts_prep.preprocess.audio.simd.lanes import LANES
+from tts_prep.preprocess.audio.simd.fft import convolve, transform
+from tts_prep.preprocess.audio.simd.tables import LANES, bin_positions, odd_factors, tables, twiddles
 
 POWERS = [1, 2, 4, 8, 16, 32, 64, 128, 512, 2048]
 # Halves of n_fft 400, 480, 960, 1200, 1920, 60, 90, 1102 (19 · 29) and 1094 (a prime), and small ones of each radix.
@@ -26,9 +18,9 @@ def test_every_lane_is_numpys_transform(n: int) -> None:
     re, im = z.real.ravel().copy(), z.imag.ravel().copy()
     odd = odd_factors(n)
     if len(odd):
-        transform(re, im, *twiddles(n), True, odd, np.empty(2 * odd.max() * LANES))
+        transform(re, im, *twiddles(n), odd, np.empty(2 * odd.max() * LANES))
     else:
-        transform(re, im, *twiddles(n), None if ends_in_8(n) else True, None, None)
+        transform(re, im, *twiddles(n), None, None)
     found = (re + 1j * im).reshape(n, LANES)[bin_positions(n)]
     np.testing.assert_allclose(found, np.fft.fft(z, axis=0), rtol=0, atol=2e-13 * max(n, 10))
 
@@ -39,7 +31,7 @@ def test_a_length_with_a_large_prime_is_numpys_transform_by_a_convolution(n: int
     z = rng.standard_normal((n, LANES)) + 1j * rng.standard_normal((n, LANES))
     re, im, found = z.real.ravel().copy(), z.imag.ravel().copy(), tables(n)
     assert found.chirp.shape == (2, n)
-    convolve(re, im, found, np.empty(10 * LANES), np.empty((4, len(found.wr) * LANES)))
+    convolve(re, im, found, np.empty(10 * LANES), np.empty(4 * len(found.wr) * LANES))
     np.testing.assert_allclose((re + 1j * im).reshape(n, LANES), np.fft.fft(z, axis=0), rtol=0, atol=2e-13 * n)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.compiler import one_process_at_a_time
 from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
@@ -39,15 +35,11 @@ class MelExtractor:
     """Computes mel spectrograms with fixed settings.
 
     Pickling includes the filter bank; other tables are computed on use.
-
-    Args:
-        compiled: whether it uses the kernels without a look at what is compiled.
     """
 
-    def __init__(self, config: MelConfig, bank: FilterBank | None = None, *, compiled: bool = False) -> None:
+    def __init__(self, config: MelConfig, bank: FilterBank | None = None) -> None:
         self.config = config
         self.filter_bank: FilterBank = bank or filter_bank(config)
-        self._compiled = {False, True} if compiled else set[bool]()
 
     def __call__(self, waveform: Samples) -> Mel:
         """Return the log-mel spectrogram of a waveform.
@@ -84,39 +76,40 @@ class MelExtractor:
         out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
         if not config.n_mels and energy is None:
             return out
-        if (energy is not None) not in self._compiled:
-            compile_kernels(config, energy=energy is not None)
-            self._compiled.add(energy is not None)
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         waveform, factor = leveled(waveform, config)
         window = self._window * factor
-        simd = None if config.processes_frames else compiled_kernel()
         if config.preemphasis and not config.frame_preemphasis:
             waveform = preemphasized(as_float(waveform), config.preemphasis)
+        simd = None if config.processes_frames else compiled_kernel()
         if simd is None:
             plain_kernel.mel_frames(
                 as_float(pad_waveform(waveform, config)), window, config, self.filter_bank, out, energy
             )
             return out
+        found = simd.tables(config.n_fft // 2)
+        compiled = simd.function(simd.mel_name(found, energy=energy is not None))
         lanes, is_16 = simd.LANES, waveform.dtype == np.int16
+        # The machine code takes addresses.
+        waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
         window = window * FULL_SCALE if is_16 else window
-        # The kernel is compiled for writable arrays.
-        samples = waveform if waveform.flags.writeable else waveform.copy()
         if config.n_fft % lanes:
             # The kernel reads full vectors, past the end of a frame, where the window is 0.
             window = np.pad(window, (0, -config.n_fft % lanes))
-            runs = [FrameRun(0, len(out), pad_waveform(samples, config, lanes * (config.hop_length + 1)))]
+            runs = [FrameRun(0, len(out), pad_waveform(waveform, config, lanes * (config.hop_length + 1)))]
         else:
-            runs = frame_runs(samples, config, lanes)
+            runs = frame_runs(waveform, config, lanes)
+        bank, energies = self.filter_bank, _NO_SINGLES if energy is None else energy
+        scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
+        constant, _ = _places(bank, config.n_fft)
+        in_window = simd.places(window)
         for run in runs:
-            simd.mel_frames(
-                *((_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)),
-                window,
-                config.hop_length,
-                *self._filter_arguments,
-                *self._tables,
-                out[run.first : run.stop],
-                None if energy is None else energy[run.first : run.stop],
+            samples = (_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)
+            filled = (out[run.first : run.stop], energies[run.first : run.stop], scratch)
+            compiled(
+                [*simd.places(*samples), *in_window, *constant, *simd.places(*filled)],
+                (config.hop_length, bank.n_bins, config.power, run.stop - run.first),
+                (config.power_offset, config.power_floor),
             )
         return out
 
@@ -158,37 +151,28 @@ class MelExtractor:
         window[left : left + length] = window_of(self.config)
         return window
 
-    @cached_property
-    def _tables(self) -> tuple[Any, ...]:
-        from tts_prep.preprocess.audio.simd.fft import ends_in_8, tables, twiddles
-
-        n_fft = self.config.n_fft
-        found = tables(n_fft // 2)
-        # What is None is not compiled.
-        if found.chirp.shape[1]:
-            return (*twiddles(n_fft), found, None, None, found.chirp)
-        odd = found.odd if len(found.odd) else None
-        fours = None if odd is None and ends_in_8(n_fft // 2) else True
-        return (*twiddles(n_fft), found, fours, odd, None)
-
-    @property
-    def _filter_arguments(self) -> tuple[object, ...]:
-        bank, config = self.filter_bank, self.config
-        return (
-            *(bank.starts, bank.offsets, bank.weights, bank.n_bins),
-            *(config.power, np.float32(config.power_offset), np.float32(config.power_floor)),
-        )
-
 
 @lru_cache(maxsize=1)
 def compiled_kernel() -> ModuleType | None:
     """Return the compiled kernel, or None if its compiler is missing or does not support this Python or numpy."""
     try:
-        # Imported here, because the compiler takes half a second to load.
-        from tts_prep.preprocess.audio.simd import kernel
+        from tts_prep.preprocess.audio.simd import machine_code
+
+        if not machine_code.load("moments"):
+            # The compiler takes half a second to load.
+            from tts_prep.preprocess.audio.simd import kernel  # noqa: F401
     except ImportError:
         return None
-    return kernel
+    return machine_code
+
+
+@lru_cache(maxsize=16)
+def _places(bank: FilterBank, n_fft: int) -> tuple[list[tuple[int, int]], object]:
+    """Return the places of the arrays that all frames have in common, and those arrays, which must stay there."""
+    from tts_prep.preprocess.audio.simd.machine_code import places, tables, twiddles
+
+    arrays = (bank.starts, bank.offsets, bank.weights, *twiddles(n_fft), *tables(n_fft // 2))
+    return places(*arrays), arrays
 
 
 def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -199,8 +183,12 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
     """
     if not mel.shape[1]:
         return np.zeros(0), np.zeros(0)
-    moments: Any = (compiled_kernel() or plain_kernel).bin_moments(mel)
-    return moments[0], moments[1]
+    simd = compiled_kernel()
+    if simd is None:
+        return plain_kernel.bin_moments(mel)
+    mean, m2 = np.zeros(mel.shape[1]), np.zeros(mel.shape[1])
+    simd.function("moments")(simd.places(np.ascontiguousarray(mel, np.float32), mean, m2))
+    return mean, m2
 
 
 def leveled(waveform: Samples, config: MelConfig) -> tuple[Samples, float]:
@@ -238,9 +226,7 @@ def preemphasized(waveform: Waveform, factor: float) -> Waveform:
     return emphasized
 
 
-@lru_cache(maxsize=16)
-def _extractor(config: MelConfig) -> MelExtractor:
-    return MelExtractor(config)
+_extractor = lru_cache(maxsize=16)(MelExtractor)
 
 
 def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
@@ -265,59 +251,27 @@ def mel_spectrogram(waveform: npt.ArrayLike, config: MelConfig) -> Mel:
     return _extractor(config)(np.ascontiguousarray(waveform, np.float32))
 
 
-class _NotCompiledError(Exception):
-    """The compiler's cache lacks something."""
+def compile_kernels(
+    config: MelConfig, note: Callable[[str], object] = lambda _: None, *, energy: bool = False
+) -> float:
+    """Compile the kernels for these settings, or load them from files; a repeated call does nothing.
 
-
-def _refuse() -> None:
-    raise _NotCompiledError
-
-
-def _ignore(_: str) -> None:
-    pass
-
-
-def compile_kernels(config: MelConfig, note: Callable[[str], None] = _ignore, *, energy: bool = False) -> float:
-    """Compile the kernels for these settings, or load them from the compiler's cache; a repeated call does nothing.
-
-    One process compiles, if the cache lacks something; others of this user wait, and load it from there. An unreadable
-    cache (a full disk leaves empty files) is removed, and filled again.
+    One process compiles, if a file is missing or broken; others of this user wait, and load it.
 
     Args:
         note: called with a text when the compiler starts, and with an empty one when it has finished.
         energy: whether frames' energies are computed, too.
 
     Returns:
-        The seconds that it took; 0 if everything was in the cache.
+        The seconds that it took; 0 if everything was in files.
     """
-    if compiled_kernel() is None or not (config.n_mels or energy):
+    simd = compiled_kernel()
+    if simd is None or not (config.n_mels or energy):
         return 0.0
-    from tts_prep.preprocess.audio.simd.cache import n_compiled, remove_compiled, reporting_compilation
-
-    # Errors of an unreadable cache occur again.
-    with contextlib.suppress(Exception), reporting_compilation(_refuse):
-        _run_kernels(config, energy)
-        return 0.0
-    with one_process_at_a_time(), reporting_compilation(lambda: note(COMPILING)):
-        before, started = n_compiled(), time.monotonic()
-        try:
-            _run_kernels(config, energy)
-        except Exception:
-            if not remove_compiled():
-                raise
-            _run_kernels(config, energy)
-        if n_compiled() == before:
-            return 0.0
-        note("")
-        return time.monotonic() - started
-
-
-@lru_cache(maxsize=16)
-def _run_kernels(config: MelConfig, energy: bool) -> None:
-    # Empty filters suffice: compilation depends on types only.
-    bank = FilterBank(
-        np.zeros(config.n_mels, np.int64), np.zeros(config.n_mels + 1, np.int64), np.empty(0, np.float32), 1
+    names = ["moments"] + (
+        [] if config.processes_frames else [simd.mel_name(simd.tables(config.n_fft // 2), energy=energy)]
     )
-    waveform = np.zeros(4 * config.n_fft + 2 * config.hop_length, np.float32)
-    extractor = MelExtractor(config, bank, compiled=True)
-    bin_moments(extractor.with_energy(waveform)[0] if energy else extractor(waveform))
+    seconds: float = simd.prepare(names, lambda: note(COMPILING))
+    if seconds:
+        note("")
+    return seconds

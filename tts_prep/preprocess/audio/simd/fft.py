@@ -14,110 +14,20 @@ Computation of Discrete Fourier Transform, 1970).
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.compiler import jit
-from tts_prep.preprocess.audio.simd.lanes import LANES, load, store
+from tts_prep.preprocess.audio.simd.lanes import jit, load, store
+from tts_prep.preprocess.audio.simd.tables import LANES
 
 Array = npt.NDArray[Any]
-
-LARGEST_PRIME: Final = 100
-"""The largest prime factor that is transformed by a direct sum; for larger ones a convolution is faster."""
 
 _CACHED = 128
 """The number of rows of LANES complex numbers that fit into the first-level cache: 32 KiB with 16 lanes."""
 
 _SQRT_HALF = 0.7071067811865476
-
-
-@lru_cache(maxsize=16)
-def twiddles(n: int) -> tuple[Array, Array]:
-    """Return cos and −sin of 2πk/n for k in [0, n): exp(−2πik/n), as two arrays."""
-    angle = 2 * np.pi * np.arange(n) / n
-    return np.cos(angle), -np.sin(angle)
-
-
-@lru_cache(maxsize=16)
-def odd_factors(n: int) -> Array:
-    """Return the odd prime factors of n, ascending, [n_factors] int64."""
-    factors, rest, prime = [], n // (n & -n), 3
-    while rest > 1:
-        if prime * prime > rest:
-            prime = rest
-        if rest % prime:
-            prime += 2
-        else:
-            factors.append(prime)
-            rest //= prime
-    return np.array(factors, np.int64)
-
-
-def ends_in_8(n: int) -> bool:
-    """Return whether the last step of the transform of a power of two is by 8, not by 4 or 2."""
-    return n >= 8 and n.bit_length() % 2 == 0
-
-
-@lru_cache(maxsize=16)
-def bin_positions(n: int) -> Array:
-    """Return the row of each bin of a transform of length n, [n] int64: its digits in the radices, reversed."""
-    bins, positions, size = np.arange(n), np.zeros(n, np.int64), n
-    odd = odd_factors(n).tolist()
-    while size > 1:
-        radix = odd.pop(0) if odd else size if size <= 8 else 4
-        size //= radix
-        positions += bins % radix * size
-        bins //= radix
-    return positions
-
-
-class Tables(NamedTuple):
-    """The tables of the transform of one length.
-
-    Attributes:
-        wr, wi: [m] the `twiddles` of m: the length itself, or that of the convolution.
-        odd: the `odd_factors` of m.
-        order: [m] the `bin_positions` of m.
-        chirp: [2, n] real and imaginary part of exp(-iπk²/n); [2, 0] if no convolution is needed.
-        filter: [2, m] the transform of the chirp's conjugate, divided by m; [2, 0] if no convolution is needed.
-        positions: [n] the row of each bin of the result.
-    """
-
-    wr: Array
-    wi: Array
-    odd: Array
-    order: Array
-    chirp: Array
-    filter: Array
-    positions: Array
-
-
-@lru_cache(maxsize=16)
-def tables(n: int) -> Tables:
-    """Return the tables of a length."""
-    none = np.zeros((2, 0))
-    if odd_factors(n).max(initial=1) <= LARGEST_PRIME:
-        positions = bin_positions(n)
-        return Tables(*twiddles(n), odd_factors(n), positions, none, none, positions)
-    m = 2 * n - 1
-    while m % 8 or odd_factors(m).max(initial=1) > 5:
-        m += 1
-    angle = np.pi * (np.arange(n) ** 2 % (2 * n)) / n
-    conjugate = np.zeros(m, complex)
-    conjugate[:n] = np.exp(1j * angle)
-    conjugate[m - n + 1 :] = conjugate[n - 1 : 0 : -1]
-    spectrum = np.fft.fft(conjugate) / m
-    return Tables(
-        *twiddles(m),
-        odd_factors(m),
-        bin_positions(m),
-        np.array([np.cos(angle), -np.sin(angle)]),
-        np.array([spectrum.real, spectrum.imag]),
-        np.arange(n),
-    )
 
 
 _COS_3, _SIN_3 = float(np.cos(2 * np.pi / 3)), float(np.sin(2 * np.pi / 3))
@@ -341,17 +251,14 @@ def _split_by_4(re: Array, im: Array, start: int, stop: int, n: int, wr: Array, 
 
 
 @jit
-def transform(
-    re: Array, im: Array, wr: Array, wi: Array, fours: bool | None, odd: Array | None, scratch: Array | None
-) -> None:
+def transform(re: Array, im: Array, wr: Array, wi: Array, odd: Array | None, scratch: Array | None) -> None:
     """Transform ``LANES`` complex signals of length n in place.
 
-    If ``fours`` or ``odd`` are None, the compiler leaves out what such a length does not need, most of its work.
+    If ``odd`` is None, the compiler leaves out what a power of two does not need, most of its work.
 
     Args:
         re, im: [n · LANES] float64 or longer, sample-major. Bin k is at row ``bin_positions(n)[k]`` of the result.
         wr, wi: [n] the twiddles of n.
-        fours: None if n is a power of two and its last step is by 8, as for 8, 32, 128 and 512; True otherwise.
         odd: the `odd_factors` of n, none over `LARGEST_PRIME`; None for a power of two.
         scratch: [2 · max(odd) · LANES] float64; None for a power of two.
     """
@@ -376,11 +283,10 @@ def transform(
             length //= 4
         if length == 8:
             _last_8(re, im, start, start + part)
-        if fours is not None:
-            if length == 4:
-                _last_4(re, im, start, start + part)
-            elif length == 2:
-                _last_2(re, im, start, start + part)
+        elif length == 4:
+            _last_4(re, im, start, start + part)
+        elif length == 2:
+            _last_2(re, im, start, start + part)
 
 
 @jit
@@ -391,10 +297,11 @@ def convolve(re: Array, im: Array, found: Any, scratch: Array, buffers: Array) -
         re, im: [n · LANES] float64 or longer, sample-major.
         found: the `Tables` of n, with a chirp.
         scratch: see `transform`, for m.
-        buffers: [4, m · LANES] float64.
+        buffers: [4 · m · LANES] float64.
     """
     cr, ci, n, m = found.chirp[0], found.chirp[1], found.chirp.shape[1], len(found.wr)
-    ar, ai, br, bi = buffers[0], buffers[1], buffers[2], buffers[3]
+    size = m * LANES
+    ar, ai, br, bi = buffers[:size], buffers[size : 2 * size], buffers[2 * size : 3 * size], buffers[3 * size :]
     for k in range(n):
         i = k * LANES
         x, y = load(re, i), load(im, i)
@@ -402,14 +309,14 @@ def convolve(re: Array, im: Array, found: Any, scratch: Array, buffers: Array) -
         store(ai, i, x * ci[k] + y * cr[k])
     ar[n * LANES :] = 0.0
     ai[n * LANES :] = 0.0
-    transform(ar, ai, found.wr, found.wi, True, found.odd, scratch)
+    transform(ar, ai, found.wr, found.wi, found.odd, scratch)
     for k in range(m):
         row, i = found.order[k] * LANES, k * LANES
         x, y, c, s = load(ar, row), load(ai, row), found.filter[0, k], found.filter[1, k]
         # The inverse transform is that of the conjugate, conjugated.
         store(br, i, x * c - y * s)
         store(bi, i, x * -s - y * c)
-    transform(br, bi, found.wr, found.wi, True, found.odd, scratch)
+    transform(br, bi, found.wr, found.wi, found.odd, scratch)
     for k in range(n):
         row, i = found.order[k] * LANES, k * LANES
         x, y = load(br, row), load(bi, row)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import carray, cfunc, types  # type: ignore[attr-defined]
 
-from tts_prep.compiler import jit
 from tts_prep.preprocess.audio.simd.fft import convolve, transform
 from tts_prep.preprocess.audio.simd.lanes import (
-    LANES,
     at_least,
-    empty_aligned,
+    jit,
     load,
     load_windowed_frames,
     narrow,
@@ -20,8 +19,7 @@ from tts_prep.preprocess.audio.simd.lanes import (
     store,
     zeros,
 )
-
-__all__ = ["LANES", "bin_moments", "mel_frames"]
+from tts_prep.preprocess.audio.simd.tables import LANES, Tables
 
 Array = npt.NDArray[Any]
 
@@ -48,38 +46,6 @@ def _real_power(re: Array, im: Array, positions: Array, cr: Array, ci: Array, n_
 
 
 @jit
-def _filter(
-    power: Array,
-    starts: Array,
-    offsets: Array,
-    weights: Array,
-    n_bins: int,
-    exponent: int,
-    offset: float,
-    floor: float,
-    sums: Array,
-    out: Array,
-) -> None:
-    """Apply offset and floor to powers, take square roots if the exponent is 1, and apply the filters."""
-    for i in range(0, n_bins * LANES, LANES):
-        bounded = at_least(load(power, i) + offset, floor)
-        if exponent == 1:
-            bounded = square_root(bounded)
-        store(power, i, bounded)
-    n_mels = len(starts)
-    for m in range(n_mels):
-        total = zeros()
-        source = starts[m] * LANES
-        for j in range(offsets[m], offsets[m + 1]):
-            total = total + load(power, source) * weights[j]
-            source += LANES
-        store(sums, m * LANES, total)
-    for frame in range(len(out)):
-        for m in range(n_mels):
-            out[frame, m] = sums[m * LANES + frame]
-
-
-@jit
 def _sum_of_squares(re: Array, im: Array, squares: Array) -> None:
     """Store the sum of the squared samples of each windowed frame."""
     a, b = load(re, 0), load(im, 0)
@@ -101,95 +67,9 @@ def _spectrum_norm(re: Array, im: Array, half: int, squares: Array, norms: Array
 
 
 @jit
-def mel_frames(
-    x: Array,
-    x_16: Array,
-    window: Array,
-    hop: int,
-    starts: Array,
-    offsets: Array,
-    weights: Array,
-    n_bins: int,
-    exponent: int,
-    offset: float,
-    floor: float,
-    cr: Array,
-    ci: Array,
-    found: Any,
-    fours: bool | None,
-    odd: Array | None,
-    chirp: Array | None,
-    out: Array,
-    energy: Array | None,
-) -> None:
-    """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra, for an even n_fft.
-
-    For an argument that is None, the compiler leaves out the code that uses it: a newcomer waits for the compiler.
-
-    Args:
-        x: [n] float32, the samples of the frames. Full blocks of ``LANES`` frames are read, and of each frame as many
-            samples as the window has.
-        x_16: [n] int16, such samples instead; empty if they are float32. The window has their scale.
-        window: [n_fft, rounded up to a multiple of LANES] float64, with zeros at its end.
-        starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
-        exponent, offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
-        cr, ci: [n_fft] twiddles of n_fft.
-        found: the `Tables` of n_fft / 2.
-        fours, odd: see `transform`; both None if it has a chirp.
-        chirp: its chirp; None if it needs none.
-        out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; None if it is not wanted.
-    """
-    n_fft, n_read = len(cr), len(window)
-    re, im = empty_aligned(n_read // 2 * LANES), empty_aligned(n_read // 2 * LANES)
-    if chirp is not None:
-        # The length of the convolution has no prime factor above 5.
-        scratch, buffers = empty_aligned(10 * LANES), empty_aligned(4 * len(found.wr) * LANES).reshape(4, -1)
-    elif odd is not None:
-        scratch = empty_aligned(2 * odd[-1] * LANES)
-    # Half as many float64 numbers take the space of the float32 numbers; LANES is even.
-    power = empty_aligned((n_fft // 2 + 1) * LANES // 2).view(np.float32)
-    sums = empty_aligned(len(starts) * LANES // 2).view(np.float32)
-    if energy is not None:
-        squares, norms = empty_aligned(LANES), empty_aligned(LANES // 2).view(np.float32)
-    for first in range(0, len(out), LANES):
-        if len(x_16):
-            for k in range(0, n_read, LANES):
-                load_windowed_frames(x_16, first * hop, hop, window, k, re, im)
-        else:
-            for k in range(0, n_read, LANES):
-                load_windowed_frames(x, first * hop, hop, window, k, re, im)
-        if energy is not None:
-            _sum_of_squares(re, im, squares)
-        if chirp is not None:
-            convolve(re, im, found, scratch, buffers)
-        elif odd is not None:
-            transform(re, im, found.wr, found.wi, fours, odd, scratch)
-            if hop < 0:
-                # Never. LLVM moves a function that is called once into its caller, which takes 1.2 times as long here.
-                transform(re, im, found.wr, found.wi, fours, odd, scratch)
-        else:
-            transform(re, im, found.wr, found.wi, fours, None, None)
-            if hop < 0:
-                transform(re, im, found.wr, found.wi, fours, None, None)
-        if energy is not None:
-            _spectrum_norm(re, im, len(cr) // 2, squares, norms)
-            for frame in range(min(LANES, len(out) - first)):
-                energy[first + frame] = norms[frame]
-        _real_power(re, im, found.positions, cr, ci, n_bins, power)
-        block = out[first : first + LANES]
-        _filter(power, starts, offsets, weights, n_bins, exponent, offset, floor, sums, block)
-
-
-@jit
-def bin_moments(mel: Array) -> Any:
-    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
-
-    Args:
-        mel: [n_frames, n_mels] float32, at least one frame.
-    """
+def _bin_moments(mel: Array, mean: Array, m2: Array) -> None:
+    """Add mean and sum of squared deviations of every bin to zeros."""
     n_frames, n_mels = mel.shape
-    mean, m2 = np.zeros(n_mels), np.zeros(n_mels)
     for t in range(n_frames):
         for m in range(n_mels):
             mean[m] += mel[t, m]
@@ -199,4 +79,96 @@ def bin_moments(mel: Array) -> Any:
         for m in range(n_mels):
             deviation = mel[t, m] - mean[m]
             m2[m] += deviation * deviation
-    return mean, m2
+
+
+def compiled(name: str) -> Any:
+    """Compile "moments", or a kernel with the words of its name: "energy"; "chirp" or "odd".
+
+    What a recipe does not need is not in its kernel: a newcomer waits for the compiler.
+
+    Returns:
+        A C function of pointers to arrays, their lengths, integers and other numbers. It fills some of the arrays, and
+        needs nothing of the compiler or of Python. Those of a kernel, which fills ``out`` with mel magnitudes, for an
+        even n_fft:
+
+        x: [n] float32, the samples of the frames. Full blocks of ``LANES`` frames are read, and of each frame as many
+            samples as the window has.
+        x_16: [n] int16, such samples instead; empty if they are float32. The window has their scale.
+        window: [n_fft, rounded up to a multiple of LANES] float64, with zeros at its end.
+        starts, offsets, weights, n_bins: the sparse filter bank; weights are float32.
+        cr, ci: [n_fft] twiddles of n_fft.
+        found: the seven `Tables` of n_fft / 2.
+        out: [n_frames, n_mels] float32.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty if it is not wanted.
+        scratch: float64, as `machine_code.scratch` makes it.
+        hop, n_bins, exponent, n_frames; offset, floor: |X|² ↦ max(|X|² + offset, floor) ^ (exponent / 2); float32.
+    """
+    has_energy, is_chirp, is_odd = (word in name for word in ("energy", "chirp", "odd"))
+    f, d, n = np.float32, np.float64, np.int64
+
+    def mel_frames(p: Any, m: Any, integers: Any, numbers: Any) -> None:
+        x, x_16, window = carray(p[0], m[0], f), carray(p[1], m[1], np.int16), carray(p[2], m[2], d)
+        starts, offsets, weights = carray(p[3], m[3], n), carray(p[4], m[4], n), carray(p[5], m[5], f)
+        cr, ci, wr, wi = carray(p[6], m[6], d), carray(p[7], m[7], d), carray(p[8], m[8], d), carray(p[9], m[9], d)
+        odd, chirp, inverse = (
+            carray(p[10], m[10], n),
+            carray(p[12], (2, m[12] // 2), d),
+            carray(p[13], (2, m[13] // 2), d),
+        )
+        found = Tables(wr, wi, odd, carray(p[11], m[11], n), chirp, inverse, carray(p[14], m[14], n))
+        hop, n_bins, exponent, n_frames = integers[0], integers[1], integers[2], integers[3]
+        out, energy, scratch = carray(p[15], (n_frames, m[3]), f), carray(p[16], m[16], f), carray(p[17], m[17], d)
+        n_fft, n_read, n_mels, offset, floor = len(cr), len(window), len(starts), f(numbers[0]), f(numbers[1])
+        # Each part of the scratch starts at a cache line: all lengths are multiples of LANES.
+        size = n_read // 2 * LANES
+        re, im, rest = scratch[:size], scratch[size : 2 * size], scratch[2 * size :]
+        # Half as many float64 numbers take the space of the float32 numbers.
+        size = (n_fft // 2 + 2) // 2 * LANES
+        power, rest = rest[:size].view(f), rest[size:]
+        size = (n_mels + 1) // 2 * LANES
+        sums, rest = rest[:size].view(f), rest[size:]
+        squares, norms, rest = rest[:LANES], rest[LANES : 2 * LANES].view(f), rest[2 * LANES :]
+        factors, pairs = odd if is_odd else None, rest if is_odd else None
+        for first in range(0, n_frames, LANES):
+            if len(x_16):
+                for k in range(0, n_read, LANES):
+                    load_windowed_frames(x_16, first * hop, hop, window, k, re, im)
+            else:
+                for k in range(0, n_read, LANES):
+                    load_windowed_frames(x, first * hop, hop, window, k, re, im)
+            if has_energy:
+                _sum_of_squares(re, im, squares)
+            if is_chirp:
+                # The length of the convolution has no prime factor above 5.
+                convolve(re, im, found, rest[: 10 * LANES], rest[10 * LANES :])
+            else:
+                transform(re, im, wr, wi, factors, pairs)
+                if hop < 0:
+                    # Never. LLVM moves a function that is called once into its caller, which takes 1.2 times as long.
+                    transform(re, im, wr, wi, factors, pairs)
+            if has_energy:
+                _spectrum_norm(re, im, n_fft // 2, squares, norms)
+                for frame in range(min(LANES, n_frames - first)):
+                    energy[first + frame] = norms[frame]
+            _real_power(re, im, found.positions, cr, ci, n_bins, power)
+            for i in range(0, n_bins * LANES, LANES):
+                bounded = at_least(load(power, i) + offset, floor)
+                if exponent == 1:
+                    bounded = square_root(bounded)
+                store(power, i, bounded)
+            for mel in range(n_mels):
+                total = zeros()
+                source = starts[mel] * LANES
+                for j in range(offsets[mel], offsets[mel + 1]):
+                    total = total + load(power, source) * weights[j]
+                    source += LANES
+                store(sums, mel * LANES, total)
+            for frame in range(min(LANES, n_frames - first)):
+                for mel in range(n_mels):
+                    out[first + frame, mel] = sums[mel * LANES + frame]
+
+    def moments(p: Any, m: Any, integers: Any, numbers: Any) -> None:  # noqa: ARG001 - as `mel_frames`
+        _bin_moments(carray(p[0], (m[0] // m[1], m[1]), f), carray(p[1], m[1], d), carray(p[2], m[2], d))
+
+    kind = types.void(*map(types.CPointer, (types.voidptr, types.int64, types.int64, types.float64)))
+    return cfunc(kind)(moments if name == "moments" else mel_frames)

@@ -16,48 +16,20 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-import llvmlite.binding
-import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils, config
+from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-from tts_prep.compiler import jit
-
-# With 512-bit registers, 16 lanes are two registers of float64 or one of float32. With 256 bits, sixteen registers hold
-# the eight values of a radix-4 butterfly with 8 lanes, but not with 16.
-# NUMBA_CPU_FEATURES can make the compiler target another processor.
-_TOLD: Final[str | None] = getattr(config, "CPU_FEATURES", None)
-_HAS_512_BITS: Final = (
-    bool(llvmlite.binding.get_host_cpu_features().get("avx512f")) if _TOLD is None else "+avx512f" in _TOLD.split(",")
-)
-LANES: Final = 16 if _HAS_512_BITS else 8
+from tts_prep.preprocess.audio.simd.tables import LANES
 
 # Fused multiply-add is allowed; reordering of sums is not, and no assumptions are made about NaN.
 _FLAGS = ("contract", "nsz", "arcp")
 
-
-_ALIGNMENT = 64
-"""The size of a cache line and of the largest vector register, in bytes."""
-
-
-@jit
-def empty_aligned(n: int) -> npt.NDArray[np.float64]:
-    """Return an array [n] float64, not initialized, that starts at a multiple of 64 bytes.
-
-    The compiler's own arrays start at multiples of 32 bytes. Every second time, each 512-bit load and store would then
-    cross the end of a cache line, and the kernel would take 1.3 times as long.
-    """
-    array = np.empty(n + _ALIGNMENT // 8)
-    skipped = -array.ctypes.data % _ALIGNMENT // 8
-    return array[skipped : skipped + n]
-
-
-def _intrinsic(function: Callable[..., Any]) -> Any:
-    """Declare a function that generates LLVM IR."""
-    return intrinsic(function)
+_Decorator = Callable[[Callable[..., Any]], Any]
+jit: _Decorator = njit(nogil=True, boundscheck=False)
+"""Compile a function of the kernel, which `machine_code` keeps in files."""
+_intrinsic: _Decorator = intrinsic
 
 
 class Lanes(types.Type):
@@ -205,16 +177,7 @@ def at_least(typing: Any, vector: Any, bound: Any) -> Any:  # noqa: ARG001
 
 
 @_intrinsic
-def load_windowed_frames(
-    typing: Any,  # noqa: ARG001
-    x: Any,
-    start: Any,  # noqa: ARG001
-    hop: Any,  # noqa: ARG001
-    window: Any,
-    k: Any,  # noqa: ARG001
-    re: Any,
-    im: Any,
-) -> Any:
+def load_windowed_frames(typing: Any, x: Any, start: Any, hop: Any, window: Any, k: Any, re: Any, im: Any) -> Any:  # noqa: ARG001
     """Transpose samples k to k + LANES of LANES frames from frame-major to sample-major, and window them.
 
     Frame f starts at ``x[start + f · hop]``; samples are float32 or int16. Even samples are stored in ``re``, odd ones
