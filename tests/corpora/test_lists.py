@@ -161,7 +161,7 @@ def test_the_axis_of_time_is_what_differs_by_row_and_is_asked_for_otherwise(
 
 
 def test_lists_that_do_not_fit_fail_their_row_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    good = [{"id": f"g{i}", "text": "One.", "audio_codes": of} for i, of in enumerate(codes(4))]
+    good = [{"id": f"g{i}", "text": "One.", "audio_codes": of, "": [1]} for i, of in enumerate(codes(4))]
     wrong: dict[str, Any] = {
         "ragged": [[1, 2, 3, 4], [1, 2]],
         "floats": [[1.5, 2, 3, 4]],

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tts_prep.errors import NO_WAVEFORMS
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import CODES, ExportRow, export_rows, find_codes, having, require_waveforms, wav_bytes
 from tts_prep.loader import UtteranceDataset
@@ -100,7 +99,7 @@ def export_jsonl(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     if not codes:
         require_waveforms(dataset, "the layout jsonl")
     elif not dataset.metadata.has_waveform:
-        folder.report(f"left out: recordings; {NO_WAVEFORMS}")
+        folder.report("left out: recordings; the store has no waveforms")
     rows = list(export_rows(having(dataset, folder, codes) if codes else dataset, _JSONL_KEYS))
     by_id, candidates = {row.utterance.id: row for row in rows}, _candidates(rows)
     for row in rows:

@@ -238,7 +238,8 @@ def _utterances(
             location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
         found = _utterance(row, audio, location, folder, roles, is_numeric)
         if arrays and isinstance(found, SourceUtterance):
-            found = _with_lists(found, row, arrays, place, row.values.get(roles.get("duration", "")))
+            duration = row.values.get(roles["duration"]) if "duration" in roles else None
+            found = _with_lists(found, row, arrays, place, duration)
         yield found
 
 
