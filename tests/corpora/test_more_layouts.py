@@ -183,3 +183,13 @@ def test_lj_speech_may_be_flac_or_lie_in_the_folder_of_pipers_studio(tmp_path: P
     assert likely_commands(tmp_path) == ["ljspeech"]
     [row] = CORPORA["ljspeech"].read(tmp_path)
     assert row.audio == f"{folder}/a.{suffix}"  # type: ignore[union-attr]
+
+
+def test_names_that_no_file_can_have_cost_their_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    corpus = tmp_path / "ESD"
+    record(corpus / "0011/Angry/0011_000001.wav")
+    names = ("x" * 300, "a\0b", "**", "[", "../../a", "0011_000001")
+    write_text(corpus / "0011/0011.txt", "".join(f"{name}\tA text.\tAngry\n" for name in names))
+    options = ("--frontend", "none", "--jobs", 1, "--max-failures", 5)
+    assert run(capsys, "esd", corpus, tmp_path / "store", *options)[0] == 0
+    assert [u.id for u in UtteranceDataset(tmp_path / "store")] == ["0011_000001"]

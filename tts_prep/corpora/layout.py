@@ -14,7 +14,14 @@ from typing import Any, Final
 from tts_prep.corpora.filelist import seconds
 from tts_prep.corpora.folder import NORMALIZED
 from tts_prep.corpora.template import Template
-from tts_prep.corpora.transcripts import AUDIO_SUFFIXES, chosen_subsets, files_below, first_file, read_transcript
+from tts_prep.corpora.transcripts import (
+    AUDIO_SUFFIXES,
+    chosen_subsets,
+    files_below,
+    first_file,
+    is_file,
+    read_transcript,
+)
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.regular_files import read_regular
 from tts_prep.format.records.failures import Failure
@@ -278,7 +285,7 @@ class Layout:
         templates = [one for one in self.audio if any(values.get(name) for name in one.names)]
         for template in templates:
             if template.is_filled_by(values):
-                if (root / (name := _below(template, values, folder))).is_file():
+                if is_file(root / (name := _below(template, values, folder))):
                     return name, {}
                 continue
             for name in _glob(root, _below(template, values, folder, glob.escape)):
@@ -316,7 +323,11 @@ def _read_path(template: Template, parts: Sequence[str], values: Values) -> Valu
 
 def _glob(root: Path, pattern: str) -> list[str]:
     """Return the recordings of a pattern, relative to a folder."""
-    found = [] if pattern.startswith("/") else sorted(root.glob(pattern))
+    try:
+        found = [] if pattern.startswith("/") else sorted(root.glob(pattern))
+    except (OSError, ValueError):
+        # A name that no file can have, or a folder that cannot be read: the row fails, as its recording is missing.
+        found = []
     return [path.relative_to(root).as_posix() for path in found if path.name.lower().endswith(AUDIO_SUFFIXES)]
 
 

@@ -120,9 +120,17 @@ def files_below(root: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
                 yield folder + entry.name
 
 
+def is_file(path: Path) -> bool:
+    """Return whether a path is that of a file; False for a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def first_file(root: Path, *paths: PurePosixPath) -> str:
     """Return the first of several paths that is a file, or the first one if there is none; relative to the root."""
-    return str(next((path for path in paths if (root / path).is_file()), paths[0]))
+    return str(next((path for path in paths if is_file(root / path)), paths[0]))
 
 
 def chosen_subsets(root: Path, existing: Sequence[str], selected: Sequence[str]) -> list[str]:
