@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 from commands import run
-from corpora import SAMPLE_RATE, speech_like
+from corpora import SAMPLE_RATE, record, speech_like, write_text
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.inference import frontend_of
@@ -67,7 +67,8 @@ def test_phones_of_ipa_may_be_separated(tmp_path: Path, espeak: Any) -> None:
         ("a  AH0\n\nb  AH0 Q9\n", "words.txt:3: 'Q9' in 'AH0 Q9' is not in the table of the frontend"),
         ("new york\tN Y\n", "words.txt:1: expected a word of letters"),
         ("a\tAH0\ten us\n", "words.txt:1: expected the code of a language"),
-        ("a\tAH0\ten\tspeaker\n", "words.txt:1: expected a word and its phones"),
+        (f"a\tAH0\ten\t{'x' * 201}\n", "words.txt:1: expected the name of a speaker, found 201"),
+        ("a\tAH0\ten\tspeaker\tmore\n", "words.txt:1: expected a word and its phones"),
         (f"a\t{'AH0 ' * 100}\n", "words.txt:1: expected at most 200 characters"),
         (f"{'a' * 300}\tAH0\n", "words.txt:1: expected a word of letters"),
         (";;; nothing\n", "found none"),
@@ -158,6 +159,36 @@ def test_the_last_sound_of_a_korean_word_goes_with_its_particle(text: str, spoke
     phonemes, remarks = Words(get_frontend("korean"), [("한국", "ᄒ ᅦ ᆫ ᄀ ᅮ ᆨ", None)]).phoneticize(text, "ko")
     syllables = unicodedata.normalize("NFC", phonemes.replace(" ", "").replace("▁", " "))
     assert (syllables, remarks) == (spoken, ())
+
+
+def test_a_speaker_has_pronunciations_of_their_own_in_a_store_and_at_inference(tmp_path: Path, capsys: Any) -> None:
+    for name in ("anna", "bob"):
+        for number, text in enumerate(("Nguyen paid.", "Nobody paid.")):
+            write_text(tmp_path / f"corpus/{name}{number}.txt", text)
+            record(tmp_path / f"corpus/{name}{number}.wav")
+    rows = [f"{n}{i}.wav|{t}|{n}\n" for n in ("anna", "bob") for i, t in enumerate(("Nguyen paid.", "Nobody paid."))]
+    write_text(tmp_path / "corpus/list.txt", "".join(rows))
+    words = lexicon(tmp_path, "nguyen\tnuːjɛn\nnguyen\twɪn\t\tanna\nnguyen\tde\tde\tanna\n")
+    made = ("filelist", tmp_path / "corpus/list.txt", tmp_path / "store", "-j", 1, "--lexicon", words)
+    assert run(capsys, *made)[0] == 0
+    said = {u.id: u.phoneme_text for u in UtteranceDataset(tmp_path / "store")}
+    assert {name: text.split()[0] for name, text in said.items() if name.endswith("0")} == {
+        "anna0": "wɪn",
+        "bob0": "nuːjɛn",
+    }
+    frontend = frontend_of(tmp_path / "store")
+    for utterance in UtteranceDataset(tmp_path / "store"):
+        assert frontend(utterance.text, speaker=utterance.speaker).tolist() == utterance.phonemes.tolist()
+    status, out, _ = run(capsys, "phonemize", tmp_path / "store", "--explain", "--speaker", "anna", "Nguyen.")
+    assert (status, "phonemes    wɪn." in out) == (0, True)
+    # One more speaker changes that speaker's row alone.
+    lexicon(tmp_path, words.read_text() + "nguyen\tbʊ\t\tbob\n")
+    keys = row_keys(tmp_path / "store/shards/00000.h5")
+    assert run(capsys, *made, "--update")[0] == 0
+    changed = [a != b for a, b in zip(keys, row_keys(tmp_path / "store/shards/00000.h5"), strict=True)]
+    store = UtteranceDataset(tmp_path / "store")
+    assert {row.id for row, other in zip(store, changed, strict=True) if other} == {"bob0"}
+    assert {row.phoneme_text.split()[0] for row in store if row.id == "bob0"} == {"bʊ"}
 
 
 def test_a_language_holds_for_its_texts_alone(espeak: Any) -> None:

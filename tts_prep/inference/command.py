@@ -24,7 +24,13 @@ _LONGEST_LINE: Final = 1 << 20
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @with_options(OptionTable(__file__), "phonemize")
 def phonemize(
-    store: Path, texts: tuple[str, ...], language: str | None, normalized: bool, explain: bool, versions: str
+    store: Path,
+    texts: tuple[str, ...],
+    language: str | None,
+    speaker: str | None,
+    normalized: bool,
+    explain: bool,
+    versions: str,
 ) -> None:
     r"""Print the ids of each TEXT exactly as STORE would have them: what its model reads.
 
@@ -45,7 +51,7 @@ def phonemize(
     failed = 0
     for where, text in _texts(texts):
         try:
-            found = frontend.read(text, language=language, normalized=normalized)
+            found = frontend.read(text, language=language, normalized=normalized, speaker=speaker or "")
         except TextError as error:
             failed += 1
             click.echo(one_line(f"{where}: {error}"), err=True)

@@ -55,23 +55,26 @@ class StoreFrontend:
         self.vocab: Vocab = reader.frontend.vocab
         self.language = reader.config.language
 
-    def __call__(self, text: str, *, language: str | None = None, normalized: bool = False) -> npt.NDArray[np.int32]:
+    def __call__(
+        self, text: str, *, language: str | None = None, normalized: bool = False, speaker: str = ""
+    ) -> npt.NDArray[np.int32]:
         """Return the ids of a text, [n_phonemes] int32, with the start and end symbols and blanks of the store.
 
         Args:
             language: the language of the text, where the corpus has one for each row; None uses that of the store.
             normalized: the text has no numbers and abbreviations, as the rows of corpora that are normalized.
+            speaker: who speaks it, where the store's dictionary has words of one speaker.
 
         Raises:
             TextError: there is nothing to speak, or a symbol is not in the table, and the store was made with such
                 symbols as errors.
         """
-        return self.read(text, language=language, normalized=normalized).ids
+        return self.read(text, language=language, normalized=normalized, speaker=speaker).ids
 
-    def read(self, text: str, *, language: str | None = None, normalized: bool = False) -> Reading:
+    def read(self, text: str, *, language: str | None = None, normalized: bool = False, speaker: str = "") -> Reading:
         """Return the ids of a text with each step on the way; arguments and errors as those of a call."""
         with text_errors(self._reader.config, text):
-            spoken, phonemes, remarks = self._reader.read(text, language, normalized)
+            spoken, phonemes, remarks = self._reader.read(text, language, normalized, speaker)
             return Reading(text, spoken, phonemes, self._reader.frontend.numericalize(phonemes), remarks)
 
 

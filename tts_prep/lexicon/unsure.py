@@ -73,7 +73,7 @@ def unsure_words(dataset: UtteranceDataset) -> list[UnsureWord]:
             key = key_of(match[0]), language
             counts[key] += 1
             spelled.setdefault(key, match[0])
-    own = {(word, code) for word, _, code in config.lexicon}
+    own = {(word, code) for word, _, code, *_ in config.lexicon}
     dictionary = _dictionary()
     found = [
         UnsureWord(word, language, phones, REASONS[reason], n)

@@ -42,8 +42,9 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
     """Read words and their phones, which are in the notation of the frontend and in its table.
 
     A line is a word and its phones with a space between them, as in CMUdict, or with tabs: word, phones and, if it
-    holds in one language only, its code. Numbers between word and phones are MFA's probabilities. Lines that begin with
-    ``;;;`` and empty ones are left out. Of variants, ``read(2)`` or another line of the same word, the first holds.
+    holds in one language or for one speaker only, their code (or nothing) and name. Numbers between word and phones
+    are MFA's probabilities. Lines that begin with ``;;;`` and empty ones are left out. Of variants, ``read(2)`` or
+    another line of the same word, the first holds.
 
     Raises:
         ConfigurationError: the file cannot be read, a line is invalid, or there are more than 5,000 words.
@@ -54,8 +55,8 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
         raise ConfigurationError(f"lexicon: {path}: cannot be read ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"lexicon: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
-    found: dict[tuple[str, str | None], str] = {}
-    for where, word, phones, language in _lines(text, path.name):
+    found: dict[tuple[str, str | None, str], str] = {}
+    for where, word, phones, language, speaker in _lines(text, path.name):
         if len(word) > _MAX_LENGTH or not re.fullmatch(WORD, word):
             raise ConfigurationError(
                 f"{where}: expected a word of letters, with apostrophes and hyphens inside, found {word[:60]!r}"
@@ -64,7 +65,9 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
             raise ConfigurationError(
                 f"{where}: expected the code of a language, such as en-us, found {language[:60]!r}"
             )
-        found.setdefault((word, language), phones_of(where, phones, frontend))
+        if len(speaker) > _MAX_LENGTH:
+            raise ConfigurationError(f"{where}: expected the name of a speaker, found {len(speaker)} characters")
+        found.setdefault((word, language, speaker), phones_of(where, phones, frontend))
         if len(found) > MAX_WORDS:
             raise ConfigurationError(
                 f"{where}: more than {MAX_WORDS:,} words, which every shard has to record; leave out those that the "
@@ -72,11 +75,15 @@ def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
             )
     if not found:
         raise ConfigurationError(f"lexicon: {path}: expected lines of a word and its phones, found none")
-    return tuple(sorted(((word, phones, code) for (word, code), phones in found.items()), key=str))
+    entries: list[Pronunciation] = [
+        (word, phones, code, speaker) if speaker else (word, phones, code)
+        for (word, code, speaker), phones in found.items()
+    ]
+    return tuple(sorted(entries, key=str))
 
 
-def _lines(text: str, name: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """Yield the place of each line, its word, phones and language."""
+def _lines(text: str, name: str) -> Iterator[tuple[str, str, str, str | None, str]]:
+    """Yield the place of each line, its word, phones, language and speaker, who is "" for all."""
     for number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip("\r")
         if not line.strip() or line.startswith(";;;"):
@@ -85,13 +92,14 @@ def _lines(text: str, name: str) -> Iterator[tuple[str, str, str, str | None]]:
         first, *fields = line.split("\t") if "\t" in line else line.split(None, 1)
         while len(fields) > 1 and _PROBABILITY.fullmatch(fields[0].strip()):
             del fields[0]
-        if not 1 <= len(fields) <= 2 or not fields[0].strip():
+        if not 1 <= len(fields) <= 3 or not fields[0].strip():
             raise ConfigurationError(
-                f"{where}: expected a word and its phones, and after a tab its language, found {line[:60]!r}"
+                f"{where}: expected a word and its phones, and after tabs its language and speaker, found {line[:60]!r}"
             )
         variant = _VARIANT.fullmatch(first.strip())
         word = key_of(variant["word"] if variant else first.strip())
-        yield where, word, fields[0].partition(" #")[0].strip(), (fields[1].strip() or None) if fields[1:] else None
+        language, speaker = (*(field.strip() for field in fields[1:]), "", "")[:2]
+        yield where, word, fields[0].partition(" #")[0].strip(), language or None, speaker
 
 
 def phones_of(where: str, phones: str, frontend: Frontend) -> str:
@@ -150,13 +158,13 @@ class Words:
     def __init__(self, frontend: Frontend, entries: Sequence[Pronunciation], *, heteronyms: bool = False) -> None:
         self._frontend = frontend
         self._spaced = bool(getattr(frontend, "spaced", False))
-        self._entries = {(word, language): phones for word, phones, language in entries}
+        self._entries = {(word, *of): phones for word, phones, *of in entries}
         self._parts = sorted({word for word, *_ in entries if UNSPACED.search(word)}, key=len, reverse=True)
         self._alone = lru_cache(maxsize=4096)(self._read_alone)
         self._both = lru_cache(maxsize=4096)(self._read_both)
         self._heteronyms = heteronyms
 
-    def found(self, text: str, language: str) -> list[tuple[int, int, str, str]]:
+    def found(self, text: str, language: str, speaker: str = "") -> list[tuple[int, int, str, str]]:
         """Return start and stop of each word of the dictionary in a text, the word, and its phones."""
         spans = [match.span() for match in _WORD.finditer(text)]
         if self._parts and (parts := [re.escape(part) for part in self._parts if part in text]):
@@ -165,7 +173,7 @@ class Words:
         spans += [
             (start + match.start(), start + match.end())
             for start, stop in spans
-            if self._phones(text[start:stop], language) is None
+            if self._phones(text[start:stop], language, speaker) is None
             for parts in (_OF_HYPHENS, _LATIN)
             for match in parts.finditer(text[start:stop])
             if match[0] != text[start:stop]
@@ -174,23 +182,23 @@ class Words:
         return [
             (start, stop, word, phones)
             for start, stop, word in entries
-            if (phones := self._phones(word, language)) is not None
+            if (phones := self._phones(word, language, speaker)) is not None
         ]
 
-    def _phones(self, word: str, language: str) -> str | None:
-        codes = (language, subtags(language)[0], None)
-        return next(
-            (self._entries[key_of(word), code] for code in codes if (key_of(word), code) in self._entries), None
-        )
+    def _phones(self, word: str, language: str, speaker: str) -> str | None:
+        # What holds for the speaker goes before what holds for the language.
+        codes, key = (language, subtags(language)[0], None), key_of(word)
+        keys = [(key, code, *who) for who in ((speaker,), ()) for code in codes]
+        return next((self._entries[one] for one in keys if one in self._entries), None)
 
-    def phoneticize(self, text: str, language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    def phoneticize(self, text: str, language: str, speaker: str = "") -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return the phonemes of a text as text, and a remark for each word whose phones cannot be told from others.
 
         Raises:
             TextError: as the frontend.
         """
         phonemes = self._frontend.phoneticize(text, language)
-        known = self.found(text, language) if self._entries else []
+        known = self.found(text, language, speaker) if self._entries else []
         alone = [self._readings(text[start:stop], language) for start, stop, *_ in known]
         found = [*known]
         for start, stop, phones, readings in self._chosen(text, language):

@@ -42,13 +42,13 @@ def test_kokoros_phones_are_those_of_misaki(language: str, text: str, expected: 
     voice = TextReader(
         TextConfig(language=language, symbols=choose_symbols(str(path)), unknown="drop", heteronyms=False)
     )
-    assert voice.phoneticize(text, None, normalized=True)[1] == expected
+    assert voice.read(text, None, normalized=True)[1] == expected
     several = get_frontend(f"espeak,{language}=espeak", language=language, symbols="kokoro")
     assert several.phoneticize(text).replace(" ", "").replace("▁", " ") == expected
 
 
 def test_kokoros_heteronyms_have_its_phones() -> None:
-    read = TextReader(TextConfig(symbols="kokoro")).phoneticize
+    read = TextReader(TextConfig(symbols="kokoro")).read
     assert read("They advocate peace, an advocate of it.", None, normalized=True)[1] == (
         "ðA ˈædvəkˌAt pˈis, ɐn ˈædvəkət ʌv ɪt.".replace("ɐ", "ə")
     )
@@ -95,4 +95,4 @@ def test_texts_of_every_kind_pass_with_the_documented_options(settings: dict[str
     reader = TextReader(TextConfig(**settings))  # type: ignore[arg-type]
     lines = (ENGLISH / "english_in_context.tsv").read_text(encoding="utf-8").splitlines()[::4]
     for text in [*(line.split("\t")[1] for line in lines), 'He said, "certain — button."']:
-        assert len(reader.frontend.numericalize(reader.phoneticize(text, None, normalized=False)[1]))
+        assert len(reader.frontend.numericalize(reader.read(text, None, normalized=False)[1]))

@@ -440,9 +440,9 @@ def test_texts_of_new_rows_are_read_together_before_their_recordings(
     calls: list[str] = []
     read_ahead, read_recording = shards.read_ahead, examples.read_recording
 
-    def reading_text(text: str, *arguments: Any, **options: Any) -> None:
-        calls.append(text)
-        read_ahead(text, *arguments, **options)
+    def reading_text(row: Any, config: Any) -> None:
+        calls.append(row.text)
+        read_ahead(row, config)
 
     def reading(utterance: Any, recipe: Any, **options: Any) -> Any:
         calls.append(utterance.id)

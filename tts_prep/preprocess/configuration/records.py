@@ -22,8 +22,9 @@ from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import TABLES, TokenizerTable, VoiceTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
-Pronunciation: TypeAlias = tuple[str, str, str | None]
-"""A word in lower case, its phones as the frontend writes them, and the language in which it has them; None is any."""
+Pronunciation: TypeAlias = tuple[str, str, str | None] | tuple[str, str, str | None, str]
+"""A word in lower case, its phones as the frontend writes them, the language in which it has them (None is any), and
+who says it so, if not all speakers do."""
 
 
 MARKS_POLICIES: Final = ("remove", "error", "phones", "text")
@@ -243,7 +244,8 @@ class Configuration:
             reading |= {part.name: audio.pop(part.name) for part in fields(ReadingConfig) if part.name in audio}
             corpus, text = dict(value["corpus"]), dict(value["text"])
             ood_texts, symbols = text.pop("ood_texts"), text.pop("symbols")
-            text["lexicon"] = tuple((str(word), str(phones), code) for word, phones, code in text.pop("lexicon", ()))
+            entries = text.pop("lexicon", ())
+            text["lexicon"] = tuple((str(word), str(phones), code, *who[:1]) for word, phones, code, *who in entries)
             splits = dict(corpus.pop("splits", {}))
             return cls(
                 corpus=corpus.pop("reader"),

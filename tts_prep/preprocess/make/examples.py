@@ -126,7 +126,8 @@ def _phonemes(
     labels = recording.aligned.phonemes if recording and recording.aligned else None
     if labels is not None:
         return encode_labels(labels, config, remark)
-    return phonemize(utterance.text, config, remark, language=utterance.language, normalized=utterance.normalized)
+    row = utterance
+    return phonemize(row.text, config, remark, language=row.language, normalized=row.normalized, speaker=row.speaker)
 
 
 def needs_energy(features: Iterable[Feature]) -> bool:

@@ -37,6 +37,7 @@ def phonemize(
     *,
     language: str | None = None,
     normalized: bool = False,
+    speaker: str = "",
 ) -> tuple[str, npt.NDArray[np.int32]]:
     """Return the phonemes of a text as text and as ids, [n_phonemes] int32.
 
@@ -44,6 +45,7 @@ def phonemize(
         remark: called with unknown symbols and other remarks, also if the text fails.
         language: the language of this text; None uses that of the frontend.
         normalized: the text is already normalized.
+        speaker: who speaks it, for pronunciations of one speaker.
 
     Raises:
         TextError: there is nothing to speak, a symbol is not in the vocabulary (and unknown symbols are errors), or the
@@ -52,31 +54,22 @@ def phonemize(
     reader = _reader_of(config)
     read = reader.read_cached if len(text) <= _MAX_CACHED_LENGTH else reader.read
     with text_errors(config, text):
-        _, phoneme_text, found = read(text, language, normalized)
+        _, phoneme_text, found = read(text, language, normalized, reader.known(speaker))
         for kind, symbol in found:
             remark(kind, symbol)
         return phoneme_text, reader.frontend.numericalize(phoneme_text)
 
 
-def read_ahead(text: str, config: TextConfig, *, language: str | None, normalized: bool) -> None:
-    """Read a text, so that `phonemize` finds it in the cache; errors are left to that.
+def read_ahead(row: SourceUtterance, config: TextConfig) -> None:
+    """Read the text of a row, so that `phonemize` finds it in the cache; errors are left to that.
 
     Texts that are read one after another take three quarters of the time, and recordings after them less, too: a
     frontend's data and those of a mel displace each other from the processor's caches.
     """
-    if len(text) <= _MAX_CACHED_LENGTH:
+    if len(row.text) <= _MAX_CACHED_LENGTH:
         with contextlib.suppress(Exception):
-            _reader_of(config).read_cached(text, language, normalized)
-
-
-def phoneticize(text: str, config: TextConfig, *, language: str | None, normalized: bool) -> tuple[str, str]:
-    """Return the normalized text, and its phonemes as text.
-
-    Raises:
-        TextError: there is nothing to speak, or the frontend raised an unexpected exception.
-    """
-    with text_errors(config, text):
-        return _reader_of(config).phoneticize(text, language, normalized)
+            reader = _reader_of(config)
+            reader.read_cached(row.text, row.language, row.normalized, reader.known(row.speaker))
 
 
 def encode_labels(labels: Sequence[str], config: TextConfig, remark: Remark) -> tuple[str, npt.NDArray[np.int32]]:
@@ -128,6 +121,7 @@ class TextReader:
     def __init__(self, config: TextConfig) -> None:
         self.config = config
         self.frontend = make_frontend(config)
+        self._speakers = {name for _, _, _, *names in config.lexicon for name in names}
         # Without words whose phones are known, texts go to the frontend directly.
         row = doors.row("words", "place") if config.lexicon or config.reads_heteronyms else None
         self.words: Any = row.load()(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms) if row else None
@@ -136,27 +130,31 @@ class TextReader:
         self.marks: Any = row.load()(self.frontend, config.marks) if row else None
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
-    def phoneticize(self, text: str, language: str | None, normalized: bool) -> tuple[str, str]:
-        """Return the normalized text, and its phonemes as text."""
-        return self.read(text, language, normalized)[:2]
+    def known(self, speaker: str) -> str:
+        """Return a speaker with pronunciations of their own, or "", so that others share the cache."""
+        return speaker if speaker in self._speakers else ""
 
-    def read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    def read(
+        self, text: str, language: str | None, normalized: bool, speaker: str = ""
+    ) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """Return the normalized text, its phonemes as text, and the remarks of the frontend."""
         if self.marks is None:
-            return self._read(text, language, normalized)
+            return self._read(text, language, normalized, speaker)
         found: tuple[str, str, tuple[tuple[str, str], ...]] = self.marks.read(
-            text, lambda part: self._read(part, language, normalized)
+            text, lambda part: self._read(part, language, normalized, speaker)
         )
         return found
 
-    def _read(self, text: str, language: str | None, normalized: bool) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    def _read(
+        self, text: str, language: str | None, normalized: bool, speaker: str
+    ) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
         if self.words is None:
             phonemes = self.frontend.phoneticize(spoken, language)
             return spoken, phonemes, tuple(self.frontend.remarks(spoken, phonemes, language))
         code = language or self.config.language
-        phonemes, remarks = self.words.phoneticize(spoken, code)
-        known = {word for *_, word, _ in self.words.found(spoken, code)} if self.config.lexicon else ()
+        phonemes, remarks = self.words.phoneticize(spoken, code, speaker)
+        known = {word for *_, word, _ in self.words.found(spoken, code, speaker)} if self.config.lexicon else ()
         others = self.frontend.remarks(spoken, phonemes, language)
         return spoken, phonemes, (*remarks, *(o for o in others if o[0] != GUESSED_WORDS or o[1] not in known))
 
@@ -197,7 +195,7 @@ def with_collected_symbols(
     if config.text.symbols != AUTO:
         return config
     texts = [
-        _Text(row.text, row.language, row.normalized)
+        _Text(row.text, row.language, row.normalized, row.speaker)
         for row in first_rows(items, config.limit)
         if isinstance(row, SourceUtterance)
     ]
@@ -220,14 +218,15 @@ class _Text:
     text: str
     language: str | None
     normalized: bool
+    speaker: str
 
 
 def _collect(texts: Sequence[_Text], config: TextConfig) -> set[str]:
-    frontend = frontend_of(config)
+    reader = _reader_of(config)
     symbols: set[str] = set()
     for text in texts:
         # The error is reported when the shard of this row is made.
-        with contextlib.suppress(TextError):
-            _, phonemes = phoneticize(text.text, config, language=text.language, normalized=text.normalized)
-            symbols.update(frontend.split(phonemes))
+        with contextlib.suppress(TextError), text_errors(config, text.text):
+            _, phonemes, _ = reader.read(text.text, text.language, text.normalized, text.speaker)
+            symbols.update(reader.frontend.split(phonemes))
     return symbols

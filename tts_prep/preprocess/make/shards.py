@@ -233,8 +233,7 @@ def _read_texts(
         row = rows[number]
         if isinstance(row, PlannedUtterance) and not (kept and kept.has(number)):
             report(number)
-            utterance = row.utterance
-            read_ahead(utterance.text, recipe.config.text, language=utterance.language, normalized=utterance.normalized)
+            read_ahead(row.utterance, recipe.config.text)
 
 
 def _make_example(

@@ -146,7 +146,7 @@ class ShardContents:
             text = utterance.text
             if config.normalize and not utterance.normalized:
                 text = frontend.normalize(text, utterance.language)
-            found = words.found(text, utterance.language or config.language)
+            found = words.found(text, utterance.language or config.language, utterance.speaker)
         except Exception:
             # The row fails, and says why.
             return ""
