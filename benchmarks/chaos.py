@@ -60,7 +60,7 @@ class Plan:
         max_frames: of a batch.
         slowest: seconds of a slow answer.
         work: seconds in which ranks do something else after each step, as those that train do.
-        reader: ``tts-prep``, or ``litdata``, whose batches are of 32 utterances in its own order.
+        reader: ``tts-prep``, or ``litdata``, with batches of 32 utterances in its own order, with room for all.
     """
 
     phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
@@ -150,7 +150,7 @@ def open_store(url: str, cache: str, size: int, rank: int, n_ranks: int, plan: P
     return DataLoader(dataset, batch_sampler=sampler), mels_of
 
 
-def open_litdata(url: str, cache: str, size: int, rank: int, n_ranks: int, _: Plan) -> tuple[Any, Any]:
+def open_litdata(url: str, cache: str, _size: int, rank: int, n_ranks: int, _plan: Plan) -> tuple[Any, Any]:
     keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "key", "AWS_DEFAULT_REGION": "us-east-1"}
     os.environ.update(keys, WORLD_SIZE=str(n_ranks), GLOBAL_RANK=str(rank), NNODES=str(MACHINES))
     import litdata
@@ -159,11 +159,12 @@ def open_litdata(url: str, cache: str, size: int, rank: int, n_ranks: int, _: Pl
     dataset = litdata.StreamingDataset(
         f"s3://{folder}",
         cache_dir=cache,
-        max_cache_size=size,
+        max_cache_size="25GB",  # the least that it does not warn of
         shuffle=True,
         seed=1,
         batch_decode=0,
         drop_last=False,
+        force_override_state_dict=True,  # the cache of another machine has another name here
         storage_options={"endpoint_url": f"http://{endpoint}"},
     )
     loader = litdata.StreamingDataLoader(dataset, batch_size=32, num_workers=0, collate_fn=list)
