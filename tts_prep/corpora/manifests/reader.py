@@ -226,9 +226,9 @@ def _utterances(
         if isinstance(row, Failure):
             yield row
             continue
-        audio = row.audio or _text(row.values.get(roles.get("audio", "")))
+        audio = row.audio or _text(_of_role(row, roles, "audio"))
         if not audio and not arrays:
-            yield Failure(_text(row.values.get(roles.get("id", ""))), row.where, "corpus", f"{row.where}: no recording")
+            yield Failure(_text(_of_role(row, roles, "id")), row.where, "corpus", f"{row.where}: no recording")
             continue
         location = ""
         if row.inside:
@@ -238,9 +238,13 @@ def _utterances(
             location = audio if Path(audio).is_absolute() else _relative(folder / audio, root or corpus)
         found = _utterance(row, audio, location, folder, roles, is_numeric)
         if arrays and isinstance(found, SourceUtterance):
-            duration = row.values.get(roles["duration"]) if "duration" in roles else None
-            found = _with_lists(found, row, arrays, place, duration)
+            found = _with_lists(found, row, arrays, place, _of_role(row, roles, "duration"))
         yield found
+
+
+def _of_role(row: Row, roles: Mapping[str, str], role: str) -> Any:
+    """Return the value of the column with a role; a column can have no name."""
+    return row.values.get(roles[role]) if role in roles else None
 
 
 def _with_lists(
