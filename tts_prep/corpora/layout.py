@@ -283,6 +283,8 @@ class Layout:
         """Return the path of a line's recording, and the values that are known by it; an empty path if it has none."""
         folder = path.rpartition("/")[0]
         templates = [one for one in self.audio if any(values.get(name) for name in one.names)]
+        if len(templates) == 1 and templates[0].is_filled_by(values):
+            return _below(templates[0], values, folder), {}
         for template in templates:
             if template.is_filled_by(values):
                 if is_file(root / (name := _below(template, values, folder))):

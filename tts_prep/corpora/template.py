@@ -105,7 +105,7 @@ class Template:
     def write(self, values: Mapping[str, str], quoted: Callable[[str], str] = str) -> str:
         """Return the text with values; what has none is ``*``."""
         between, places = self._parts
-        between = tuple(map(quoted, between))
+        between = between if quoted is str else tuple(map(quoted, between))
         texts = [
             quoted(_CHANGES[change](values[name]) if change else values[name]) if name in values else "*"
             for name, change in places
