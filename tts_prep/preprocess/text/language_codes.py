@@ -14,7 +14,11 @@ from tts_prep.preprocess.text.typography import without_controls
 _COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 """Codes of countries that are written for languages, and are the code of none."""
 
-ESPEAK_LACKS: Final = word_tables(__package__)["espeak_lacks"]
+ESPEAK_LACKS: Final = {
+    **word_tables(__package__)["espeak_lacks"],
+    **dict.fromkeys(("cmn", "zh"), "tones 1 and 4 are one; --frontend mandarin has all"),
+    "ja": "Chinese characters are not read; --frontend japanese reads them",
+}
 """What is missing in the phones of espeak-ng 1.52, by language; it is complete in the others that were tried."""
 
 
