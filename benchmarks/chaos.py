@@ -36,6 +36,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from corpus import require
 from results import Result, describe_machine
 from stores import N_MELS, Row, write_store
 from web_server import Answer, WebServer, serving
@@ -406,6 +407,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="of each number of ranks but the last")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
+    if options.litdata:
+        require("litdata", "boto3")
     phases = [(n, options.steps) for n in options.ranks[:-1]] + [(options.ranks[-1], None)]
     plan = Plan(
         phases,
