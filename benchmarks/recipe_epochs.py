@@ -1,6 +1,6 @@
 """Time epochs of each recipe as ``tts-prep recipes NAME`` prints it, without torch's workers and with two.
 
-    python benchmarks/recipes.py CORPUS [--only NAME ...] [--epochs 5] [--result recipes]
+    python benchmarks/recipe_epochs.py CORPUS [--only NAME ...] [--epochs 5] [--result recipes]
 
 CORPUS is in LJ Speech's layout. The printed commands make each store below ``benchmarks/output/``, once, and the
 printed code makes the dataset; its loader then has batches of 16 and the workers. The first epoch reads the store into
@@ -44,7 +44,7 @@ def made(name: str, corpus: Path, folder: Path) -> Callable[[int], Any]:
             subprocess.run([sys.executable, "-m", "tts_prep", *command], cwd=folder, check=True, stdout=sys.stderr)
     code, n = _BATCH.subn(r"made = lambda n: \1batch_size=16, num_workers=n, persistent_workers=n > 0\2)", code.strip())
     if n != 1:
-        sys.exit(f"recipes.py: {name}: expected one batch of a DataLoader, found {n} in what is printed")
+        sys.exit(f"recipe_epochs.py: {name}: expected one batch of a DataLoader, found {n} in what is printed")
     names: dict[str, Any] = {}
     exec(code, names)  # what this version prints
     result: Callable[[int], Any] = names["made"]
