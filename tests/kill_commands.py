@@ -506,6 +506,9 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
         "remove all columns", ("remove", store, "--columns", "wer,grade"), both, refuses=True, has_jobs=False
     )
     yield Operation("remove an array", ("remove", store, "--array", "energy"), both, refuses=True, has_jobs=False)
+    (folder / "out.txt").write_text(f"{ids[1]}\n{ids[2]}\n")
+    rows = ("remove", store, "--ids", folder / "out.txt")
+    yield Operation("remove rows", rows, both, has_jobs=False)
     piper = ("--symbols", "piper", "--blanks", "between", "--waveform", "int16")
     yield from exports(folder, store, made("piper", (*prepare, *piper, *one)))
 

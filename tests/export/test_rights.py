@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -170,3 +172,13 @@ def test_a_corpus_has_the_licence_under_which_it_is_published_unless_another_is_
         run(capsys, "librispeech", tmp_path / "LibriSpeech", tmp_path / "own", *OPTIONS, "--license", "cc0-1.0")[0] == 0
     )
     assert UtteranceDataset(tmp_path / "own").metadata.licence == "cc0-1.0"
+
+
+def test_a_report_has_the_shares_of_licences_origins_and_consents(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jinja2")
+    assert run(capsys, "report", store, "-o", tmp_path / "report.html")[0] == 0
+    page = html.unescape((tmp_path / "report.html").read_text(encoding="utf-8"))
+    rows = set(re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th><td class="number">[\d.]+ s</td>', page))
+    assert rows >= {"Ask the speaker, and | pay.", "cc-by-4.0", "cc0-1.0", "web", "studio", "spoken", "written"}
