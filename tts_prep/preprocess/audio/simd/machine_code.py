@@ -127,7 +127,7 @@ def function(name: str) -> MachineCode:
 
 
 def _make(name: str) -> bytes:
-    from numba.core.registry import cpu_target
+    from numba import config
 
     from tts_prep.preprocess.audio.simd import kernel
 
@@ -139,9 +139,17 @@ def _make(name: str) -> bytes:
     trap = r"define internal \1 {\n  call void @llvm.trap()\n  unreachable\n}"
     text = called.sub(trap, function.inspect_llvm().replace(function.native_name, "kernel"))
     # For the processor for which the compiler has optimized it.
-    triple, processor, features = cpu_target.target_context.codegen().magic_tuple()
-    options = {"cpu": processor, "features": features, "opt": 3, "jit": True, "codemodel": "jitdefault"}
-    target = llvm.Target.from_triple(triple).create_target_machine(**options)
+    here = llvm.get_host_cpu_features()
+    if not config.ENABLE_AVX:  # type: ignore[attr-defined]
+        here.update((name, False) for name in here if name.startswith("avx"))
+    told = config.CPU_FEATURES  # type: ignore[attr-defined]
+    target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=config.CPU_NAME or llvm.get_host_cpu_name(),  # type: ignore[attr-defined]
+        features=here.flatten() if told is None else told,
+        opt=3,
+        jit=True,
+        codemodel="jitdefault",
+    )
     code: bytes = target.emit_object(llvm.parse_assembly(f"{text}\ndeclare void @llvm.trap()\n"))
     return code
 
