@@ -165,8 +165,6 @@ class SegmentCollator(OwnCollator):
             ConfigurationError: there are no utterances, they are of another type, or their stores do not match.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        if not len(utterances):
-            raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         starts = self._starts(unpadded, info_of(utterances).epoch)
         which = np.repeat(np.arange(len(unpadded.ids)), self.segments).tolist()

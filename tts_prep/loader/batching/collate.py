@@ -98,8 +98,6 @@ class Collator(OwnCollator):
             ConfigurationError: there are no utterances, they are of another type, or their stores do not match.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        if not len(utterances):
-            raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         unpadded = Unpadded.of(utterances, waveform=self.waveform, arrays=self.arrays)
         buffers = self.buffers or FreshBuffers()
         shape = self._shape(unpadded, info_of(utterances).shape)

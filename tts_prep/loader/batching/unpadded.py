@@ -74,9 +74,11 @@ class Unpadded:
             arrays: names of further arrays to include.
 
         Raises:
-            ConfigurationError: their stores do not match.
+            ConfigurationError: there are no utterances, or their stores do not match.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
+        if not len(utterances):
+            raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         if isinstance(utterances, UtteranceDataset):
             unpadded = _of_dataset(utterances, waveform=waveform)
         else:
