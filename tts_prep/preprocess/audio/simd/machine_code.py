@@ -136,8 +136,9 @@ def _make(name: str) -> bytes:
     # What the compiler calls where a function raises an error or frees an array, which none does here, becomes a trap:
     # code in a file must not depend on where something is in this process.
     called = re.compile(r"^declare (.*@(?:numba_(?:gil|unpickle|do_raise|runtime)|NRT_|Py).*)", re.MULTILINE)
-    trap = r"define internal \1 {\n  call void @llvm.trap()\n  unreachable\n}"
+    trap = r"define private \1 {\n  call void @llvm.trap()\n  unreachable\n}"
     text = called.sub(trap, function.inspect_llvm().replace(function.native_name, "kernel"))
+    text = re.sub(r"^(@Py\w+ = )external( global i8)$", r"\1private\2 0", text, flags=re.MULTILINE)
     # For the processor for which the compiler has optimized it.
     here = llvm.get_host_cpu_features()
     if not config.ENABLE_AVX:  # type: ignore[attr-defined]
