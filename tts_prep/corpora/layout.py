@@ -59,13 +59,16 @@ class Table:
         if path.suffix == ".json":
             items = json_object(path).items()
             rows = {key: value if isinstance(value, dict) else {others[0]: value} for key, value in items}
-            return {key: {name: str(row[name]) for name in others if name in row} for key, row in rows.items()}
+            return {
+                key: {name: str(row[name]) for name in others if isinstance(row.get(name), str | int | float)}
+                for key, row in rows.items()
+            }
         found: dict[str, Values] = {}
         for where, line in read_lines(path):
             if isinstance(line, Failure):
                 raise CorpusError(line.reason)
             cells = [cell.strip() for cell in line.split(self.separator, len(others))]
-            if cells[0].startswith(self.skip or "\0"):
+            if not cells or cells[0].startswith(self.skip or "\0"):
                 continue
             if len(cells) < len(self.fields):
                 expected = " ".join(self.fields).replace("_", "-")

@@ -51,6 +51,7 @@ def parse_layout(text: str) -> Layout:
     _need(is_one, "expected 'lists', paths of lists, or 'recordings', paths of recordings with a text each")
     is_whole = "recordings" in table or ("audio" in table and len({"lines", "keys", "pairs"} & {*table}) == 1)
     _need(is_whole, "lists need 'audio', and one of 'lines', 'keys' (of tables) and 'pairs' (of a JSON object)")
+    _need(not {"lists", "texts"} <= {*table}, "texts: only for 'recordings'; the text of a list is in its lines")
     layout = layout_of(table)
     _need(len(layout.pairs) in (0, 2), f"pairs: expected the names of a key and a value, found {layout.pairs}")
     templates = (*layout.lists, *layout.lines, *layout.recordings, *layout.audio, *chain(*layout.parts.values()))
@@ -58,6 +59,8 @@ def parse_layout(text: str) -> Layout:
     names |= {name for one in layout.tables.values() for name in one.fields}
     for name, others in (("id", {"id"}), ("text", {"text", "normalized", "texts"})):
         _need(bool(others & (names | {*table})), f"no template has {{{name}}}; one of them must, or the key {name!r}")
+    odd = sorted(name for name in (names | {*layout.maps}) - {"-"} if not name.isidentifier())
+    _need(not odd, f"expected names of letters, digits and _, found {odd[:1]}")
     wrong = sorted(names & ({*FIXED_COLUMNS} - NOT_COLUMNS) | {*layout.columns} & {*FIXED_COLUMNS})
     _need(not wrong, f"{wrong[:1]} is a column of all stores; choose another name, or one that begins with _")
     return layout
@@ -72,9 +75,9 @@ def _check_templates(where: str, value: Any) -> None:
     for template in _texts(where, value):
         Template(template).check(f"layout: {where}")
         is_inside = where not in _FILES or (
-            (where == "audio" or ".." not in template.split("/")) and template[:2] != "//"
+            (where == "audio" or ".." not in template.split("/")) and template[:2] != "//" and template.strip("/.")
         )
-        _need(is_inside, f"{where}: expected a path inside the corpus, found {template!r}")
+        _need(bool(is_inside), f"{where}: expected a path inside the corpus, found {template!r}")
 
 
 def _check_table(name: str, table: Any) -> None:

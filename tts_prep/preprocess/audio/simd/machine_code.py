@@ -143,14 +143,10 @@ def _make(name: str) -> bytes:
     here = llvm.get_host_cpu_features()
     if not config.ENABLE_AVX:  # type: ignore[attr-defined]
         here.update((name, False) for name in here if name.startswith("avx"))
-    told = config.CPU_FEATURES  # type: ignore[attr-defined]
-    target = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=config.CPU_NAME or llvm.get_host_cpu_name(),  # type: ignore[attr-defined]
-        features=here.flatten() if told is None else told,
-        opt=3,
-        jit=True,
-        codemodel="jitdefault",
-    )
+    processor, told = config.CPU_NAME or llvm.get_host_cpu_name(), config.CPU_FEATURES  # type: ignore[attr-defined]
+    options = {"cpu": processor, "features": here.flatten() if told is None else told, "opt": 3, "jit": True}
+    triple = llvm.Target.from_triple(llvm.get_process_triple())
+    target = triple.create_target_machine(**options, codemodel="jitdefault")
     code: bytes = target.emit_object(llvm.parse_assembly(f"{text}\ndeclare void @llvm.trap()\n"))
     return code
 
