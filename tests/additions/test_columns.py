@@ -19,7 +19,7 @@ from corpora import write_table
 from memory import environment
 from stores import make_rows, write_store
 
-from tts_prep.additions.column_table import MAX_CATEGORIES, read_column_table
+from tts_prep.additions.column_table import MAX_CATEGORIES, guessed_dependencies, read_column_table
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, TtsPrepError
 from tts_prep.format.layout import SOURCES
 from tts_prep.format.records.sources import read_sources
@@ -636,3 +636,11 @@ def test_a_file_outside_of_a_store_is_not_taken_into_the_new_one(store: Path, tm
     with pytest.raises(StoreError, match=r"shards/00001\.h5: a link to a file outside of the store"):
         add_columns(store, {"id": IDS, "wer": [0.5, 1.0, 0.0, 0.25]})
     assert (tmp_path / "outside.h5").stat().st_nlink == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "depends_on"),
+    [("wer", ("audio", "text")), ("speaker_f0", ("audio", "speaker")), ("sim_wer", ("audio", "speaker", "text"))],
+)
+def test_a_name_with_several_meanings_depends_on_all_of_them(name: str, depends_on: tuple[str, ...]) -> None:
+    assert guessed_dependencies(name) == depends_on

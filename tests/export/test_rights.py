@@ -121,7 +121,7 @@ def test_a_check_names_rows_that_lack_what_others_have(
     path.write_text("id,audio,text\nu0,u0.wav,Row\n")
     shutil.rmtree(store)
     assert run(capsys, "manifest", path, store, *OPTIONS)[0] == 0
-    assert named()["not_measured"] == "no row has a license, consent or origin of its own"
+    assert named()["not_measured"] == "no row lacks a license, consent or origin that others have"
 
 
 def test_the_card_and_croissant_metadata_have_the_licences_of_rows_and_of_models(
@@ -147,6 +147,10 @@ def test_the_card_and_croissant_metadata_have_the_licences_of_rows_and_of_models
     # One for all.
     assert run(capsys, "export", store, tmp_path / "all", "--to", "parquet", "--license", "mit")[0] == 0
     assert json.loads((tmp_path / "all/croissant.json").read_text("utf-8"))["license"] == "mit"
+    # A row without a licence has that of the store.
+    add_provenance(store, Provenance("mit"))
+    assert run(capsys, "export", store, tmp_path / "own", "--to", "parquet")[0] == 0
+    assert "| mit | 1 | 0.00 |" in (tmp_path / "own/README.md").read_text("utf-8").splitlines()
 
 
 def test_a_corpus_has_the_licence_under_which_it_is_published_unless_another_is_named(

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from functools import cached_property
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, StoreError, one_line
 from tts_prep.format.layout import FIXED_COLUMNS
+from tts_prep.format.records.arrays import DEPENDENCIES
 from tts_prep.preprocess.corpora.lines import table_rows
 from tts_prep.preprocess.table_values import is_missing, is_name_of_digits, is_word_for_missing, number_of
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
@@ -173,8 +175,10 @@ class ColumnTable:
             before, new = old.column(name), self.column(name)
             has_before, has_new = _is_given(before), _is_given(new)
             stays = has_before & ~self.named if replace else has_before
+            if is_empty := not has_new.any():
+                new = np.full_like(before, "" if before.dtype == object else np.nan)
             _check_filled(store, name, ids, (before, new), stays, has_before & has_new & (not replace))
-            if before.dtype != new.dtype or not stays.any():
+            if before.dtype != new.dtype or not (is_empty or stays.any()):
                 continue
             merged = np.where(self.named if replace else has_new, new, before)
             missing[name] = int((~_is_given(merged)).sum())
@@ -226,6 +230,7 @@ def read_column_table(
     progress: ShowProgress = in_notebooks,
     texts: Collection[str] = (),
     speakers: Sequence[str] = (),
+    emptied: Collection[str] = (),
 ) -> ColumnTable:
     """Read a table and join it with the utterances of a store by ``id``, the names of recordings, or ``speaker``.
 
@@ -239,6 +244,7 @@ def read_column_table(
         progress: called with the number of joined utterances of each step.
         texts: the columns whose values are texts, also where they look like numbers.
         speakers: the speakers of the store, one for each id.
+        emptied: the columns that are kept although no row has a value.
 
     Raises:
         CorpusError: a row is damaged, repeated or has a value of another kind than before; nothing can be joined.
@@ -247,6 +253,7 @@ def read_column_table(
         source = _columns_of(source)
     where = str(source) if isinstance(source, Path) else "columns"
     reader = _Reader(where, ids, texts, speakers)
+    reader.emptied = emptied
     for number, (place, values) in enumerate(_rows(source)):
         if number % _REPORT_EVERY == 0:
             progress(Progress(reader.joined, len(ids), step="checking the table"))
@@ -294,7 +301,10 @@ class _Reader:
 
     Attributes:
         joined: the number of rows of the table that were joined since it was last opened.
+        emptied: see `read_column_table`.
     """
+
+    emptied: Collection[str] = ()
 
     def __init__(self, where: str, ids: Sequence[str], texts: Collection[str], speakers: Sequence[str]) -> None:
         self._where, self._texts = where, texts
@@ -338,6 +348,8 @@ class _Reader:
             elif not is_missing(value):
                 _check_value(where, name, value)
                 self._columns.setdefault(column, _Column(has_names=column in self._texts)).add(where, value)
+            elif column in self.emptied:
+                self._columns.setdefault(column, _Column())
 
     def _join(self, where: str, values: Mapping[str, Any]) -> tuple[str, Sequence[int]]:
         """Return the column by which a row is joined, and the rows of the store."""
@@ -356,7 +368,7 @@ class _Reader:
     def _named(self, where: str, name: str) -> str:
         column = self._names.get(name)
         if column is None:
-            column = self._names[name] = column_name(name)
+            column = self._names[name] = re.sub("^licence$", "license", column_name(name))
             if [*self._names.values()].count(column) > 1:
                 raise CorpusError(f"{where}: two columns are both named '{column}'; rename one of them")
         return column
@@ -466,8 +478,8 @@ def guessed_dependencies(name: str) -> tuple[str, ...] | None:
     """Return what a column of a name depends on, of its row; None if the name does not say it."""
     rows = json.loads(importlib.resources.files(__package__).joinpath("meanings.json").read_text("utf-8"))
     words = {name, *name.split("_")}
-    fitting = (row for row in rows if name in row.get("names", ()) or words.intersection(row.get("words", ())))
-    return next((tuple(row["depends_on"]) for row in fitting), None)
+    fitting = [row["depends_on"] for row in rows if name in row.get("names", ()) or words & {*row.get("words", ())}]
+    return tuple(sorted({*chain(*fitting), *words.intersection(DEPENDENCIES)})) if fitting else None
 
 
 def _check_value(where: str, name: str, value: Any) -> None:

@@ -93,7 +93,7 @@ def _write_words(dataset: UtteranceDataset, file: Path) -> str:
         said += (
             f"; correct those that are wrong in {file}, delete the other lines, and repeat the command that made the "
         )
-        said += f"store with --update --lexicon {file}"
+        said += f"store with --update --lexicon {file}; lines of its present --lexicon belong in {file} too"
     return one_line(said, 1000)
 
 

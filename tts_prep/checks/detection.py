@@ -146,7 +146,7 @@ def why_missing(measures: Measures, name: str) -> str:
     if measure.needs == "phonemes" and not dataset.n_phonemes.any():
         return "no phonemes"
     if name == "rights":
-        return "no row has a license, consent or origin of its own"
+        return "no row lacks a license, consent or origin that others have"
     if measure.of == "dataset":
         return "the store has not aligned itself, or fewer than ten utterances"
     if len(dataset) < measure.least:

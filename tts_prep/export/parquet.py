@@ -156,8 +156,9 @@ def _rights(dataset: UtteranceDataset) -> Iterator[str]:
     """Yield what is said of rows: licences, consents and origins by the time that they cover, and those of models."""
     for name in (name for name in RIGHTS if name in dataset.columns):
         found: dict[str, list[float]] = {}
+        of_store = {"license": dataset.metadata.licence, "origin": dataset.metadata.origin}.get(name) or ""
         for value, seconds in zip(dataset.column(name), np.asarray(dataset.seconds).tolist(), strict=True):
-            found.setdefault(str(value), []).append(seconds)
+            found.setdefault(str(value) or of_store, []).append(seconds)
         yield from ("", f"| {name} | utterances | hours |", "| --- | --- | --- |")
         for value in sorted(found, key=lambda value: (-sum(found[value]), value))[:_MAX_ROWS]:
             shown, seconds = _plain(value).replace("|", "/") or "not said", found[value]

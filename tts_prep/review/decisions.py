@@ -327,7 +327,8 @@ def _read(
             names = tuple(reader.fieldnames or ())
             if "id" not in names or (needed and not {*needed} & {*names}) or len({*names}) < len(names):
                 found = ", ".join(map(str, names))[:100]
-                raise ConfigurationError(f"{path}: expected the columns {', '.join(_COLUMNS)}, found {found or 'none'}")
+                expected = ", ".join(_COLUMNS if needed else _COLUMNS[:1])
+                raise ConfigurationError(f"{path}: expected the columns {expected}, found {found or 'none'}")
             other_names = tuple(name for name in names if name not in _COLUMNS)
             for row in reader:
                 where = f"{path}:{reader.line_num}"

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from stores import of_room
 
-from tts_prep.errors import StoreError
+from tts_prep.errors import CorpusError, StoreError
 from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.loader import UtteranceDataset
@@ -149,7 +149,7 @@ class ColumnHistories(RuleBasedStateMachine):
         columns = data.draw(st.lists(st.sampled_from([*DEPENDS]), min_size=1, unique=True))
         names = data.draw(st.lists(st.sampled_from([*self.built]), min_size=1, unique=True))
         # A row of the table without a value.
-        empty = data.draw(st.sampled_from(["", *names[1:]]))
+        empty = data.draw(st.sampled_from(["", *names]))
         tables = {
             column: {name: value_of(column, data.draw(st.integers(0, 3))) for name in names} for column in columns
         }
@@ -178,8 +178,15 @@ class ColumnHistories(RuleBasedStateMachine):
                 with pytest.raises(StoreError, match=f"'{others[0]}': has other values for "):
                     add_columns(self.store, table, depends_on=depends_on)
                 continue
+            # A column of which nothing is given is one of the table only where it replaces values.
+            stored = {*UtteranceDataset(self.store).columns}
+            given = {column for column in columns if tables[column] or (is_replaced and column in stored)}
+            if not given:
+                with pytest.raises(CorpusError, match="no column to add"):
+                    add_columns(self.store, table, replace=is_replaced, depends_on=depends_on)
+                continue
             add_columns(self.store, table, replace=is_replaced, depends_on=depends_on)
-            for column in columns:
+            for column in given:
                 old = self.values.get(column, {})
                 kept = {name: value for name, value in old.items() if not (is_replaced and name in names)}
                 self.values[column] = {**kept, **tables[column]}

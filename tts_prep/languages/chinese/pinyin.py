@@ -26,24 +26,7 @@ in 普通话水平测试实施纲要, 2004), without those that are other words 
 
 _TABLES: Final = word_tables(__package__)
 _SURNAMES: Final = _TABLES["pinyin_surnames"]
-_RULES: Final = tuple(
-    (re.compile(pattern), pinyin)
-    for pattern, pinyin in (
-        # 很长, 这么长, but 长大, 长得
-        ("(?:很|太|最|更|真|这么|那么|非常)(长)(?![大得高出成])", "chang2"),
-        # 长一百米
-        (
-            "(长)(?=[约达为近]?[零一二两三四五六七八九十百千万点]+[多余几]?(?:公里|[千分厘毫]?米|[公英]?[尺寸里]|丈))",
-            "chang2",
-        ),
-        # 有空, but 有空气
-        ("(?:没有?|有|抽)(空)(?![气调间军中白缺位难虚运格])", "kong4"),
-        # 数了三遍, 数一数, but 数学
-        ("(?<![无少多次人分岁])(数)(?=了[一二两三四五六七八九十几半]|一数|着)", "shu3"),
-        # 用尽, but 尽快
-        ("(?:用|耗|费|受|历|竭)(尽)", "jin4"),
-    )
-)
+_RULES: Final = tuple((re.compile(pattern), pinyin) for pattern, pinyin in _TABLES["pinyin_rules"].items())
 _ANY: Final = re.compile("[长空数尽姓]")
 _SURNAME: Final = re.compile(f"姓([{''.join(_SURNAMES)}])")
 _PERSON: Final = re.compile("[我你他她它们您咱人]$")
