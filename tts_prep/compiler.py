@@ -1,7 +1,5 @@
 """Compilation of loops over arrays to machine code by numba."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """What the core brings through its own doors, in the form in which rooms and other packages bring theirs."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from tts_prep.doors import Room, Row

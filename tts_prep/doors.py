@@ -6,8 +6,6 @@ has its rows: the core does not name it, and works without it. Another package b
 points of the group ``tts_prep.DOOR``.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

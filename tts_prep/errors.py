@@ -4,8 +4,6 @@ Every message says in one line where the fault is, what was found, what was expe
 prints messages unchanged, and ``failures.jsonl`` contains them unchanged.
 """
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar
 

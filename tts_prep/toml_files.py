@@ -1,7 +1,5 @@
 """Tables in files beside the code."""
 
-from __future__ import annotations
-
 import importlib.resources
 import sys
 from typing import Any

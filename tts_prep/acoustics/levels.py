@@ -1,7 +1,5 @@
 """Levels of frames, the silences of a recording, and its signal-to-noise ratio from the distribution of samples."""
 
-from __future__ import annotations
-
 import importlib.resources
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Threads for work that is mostly done by compiled code, which does not hold the global interpreter lock."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Add columns to the index of a complete store, and remove columns and arrays from it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The arrays ``durations`` and ``alignment``: the frames of every phoneme, from a model trained on the store."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Phonemes and frames: averages over durations, length regulation, alignment priors."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Literal
 

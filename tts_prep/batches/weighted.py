@@ -1,7 +1,5 @@
 """Samplers with a weight per utterance, and of a subset."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The measures of utterances, each one record: what it is, how it is computed, and when it is suspect."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """How fast the sound of a recording decays: slowly in a reverberant room."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

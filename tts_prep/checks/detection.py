@@ -1,7 +1,5 @@
 """Detection of the utterances that exceed a threshold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

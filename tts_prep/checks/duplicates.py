@@ -1,7 +1,5 @@
 """Detection of duplicates: equal samples, similar mels, equal texts."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from collections.abc import Iterable

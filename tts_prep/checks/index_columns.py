@@ -1,7 +1,5 @@
 """The measures of a store as columns of its index, added by ``tts-prep add --measures``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The measures of all utterances of a store, from its arrays or from its index."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Detection of transcripts of the wrong length, by residuals of a robust regression of duration on phones."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

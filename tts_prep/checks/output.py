@@ -1,7 +1,5 @@
 """The result of a check as CSV, as JSON and as a list of ids."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

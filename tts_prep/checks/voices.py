@@ -1,7 +1,5 @@
 """Detection of utterances of another voice than their speaker's, by the long-term spectrum and the pitch."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, Final

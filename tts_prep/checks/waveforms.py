@@ -1,7 +1,5 @@
 """Measures of waveforms."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Help texts with options and commands in named groups."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 

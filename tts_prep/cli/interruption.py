@@ -6,8 +6,6 @@ extension modules print a traceback if their import is interrupted. An error tha
 has another cause, and ends the command as usual.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

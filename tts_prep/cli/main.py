@@ -1,7 +1,5 @@
 """The command ``tts-prep``: its subcommands, error handling, and hints for words that are common elsewhere."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import io

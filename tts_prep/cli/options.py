@@ -1,7 +1,5 @@
 """Options of several commands, those that rooms add to ``tts-prep add``, and options as the fields of a record."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The common code of all corpus commands: run the pipeline, show progress, print a summary."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """What the options of a command choose: the settings of a store, the files of splits, and corrections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

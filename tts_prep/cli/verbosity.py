@@ -1,7 +1,5 @@
 """The options ``--quiet``, of all commands on a store, and ``--verbose``, of those that build shards."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Run jobs on a Dask cluster, or on another joblib backend."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ Their headers contain the number of bytes of samples.
 Sources: Apple's AIFF-C draft of 1991 and Core Audio Format 1.0, Sun's audio(4), NIST's SPHERE 2.6.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from io import FileIO

@@ -3,8 +3,6 @@
 Sources: ISO/IEC 14496-12 (boxes), RFC 8794 and RFC 9559 (EBML, Matroska), ISO/IEC 14496-3 (ADTS).
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import os

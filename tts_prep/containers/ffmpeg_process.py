@@ -4,8 +4,6 @@ FFmpeg applies what containers say about the encoder's delay: edit lists and iTu
 DiscardPadding in WebM. AAC frames alone (ADTS) do not say it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Sources: ISO/IEC 11172-3 and 13818-3 for frame headers, the LAME project's descr
 specifications of ID3v1, ID3v2, APEv2 and Lyrics3.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from typing import Final

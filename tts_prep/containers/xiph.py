@@ -1,7 +1,5 @@
 """Xiph.Org's containers: FLAC and Ogg."""
 
-from __future__ import annotations
-
 import os
 import struct
 import tempfile

@@ -1,7 +1,5 @@
 """``tts-prep demo``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Writing of the demo corpus: a few minutes of synthetic speech in the layout of LJ Speech."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from importlib.resources import files

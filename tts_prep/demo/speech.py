@@ -5,8 +5,6 @@ espeak-ng is GPL-3.0-or-later; only this module and the espeak frontend load it.
 The demo corpus and the benchmarks are synthesized by it: nothing to download, and the same bytes on every machine.
 """
 
-from __future__ import annotations
-
 import _ctypes
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """The differences of two stores: from their manifests, indexes and keys, and from arrays where those do not tell."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Durations as TextGrids, which Praat opens, and as CTM files, which Kaldi's tools read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby

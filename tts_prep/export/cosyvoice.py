@@ -1,7 +1,5 @@
 """CosyVoice's parquet files."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """``croissant.json``: what a folder of parquet files has, in MLCommons' format Croissant 1.0."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """F5-TTS's arrow files, with mels or with recordings."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from typing import Any, Final

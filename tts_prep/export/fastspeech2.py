@@ -1,7 +1,5 @@
 """The files that ming024/FastSpeech2's ``preprocess.py`` writes and its ``Dataset`` reads."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

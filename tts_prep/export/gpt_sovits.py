@@ -1,7 +1,5 @@
 """The folder of GPT-SoVITS's preparation, from which both of its stages are trained."""
 
-from __future__ import annotations
-
 import io
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Sorted files of ``id value`` lines: the data folders of Kaldi and ESPnet, and SpeeChain's tables."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -1,7 +1,5 @@
 """The record of a layout, beside the function that writes it, and the folder that it is written to."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence

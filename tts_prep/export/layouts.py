@@ -1,7 +1,5 @@
 """The layouts of exports by name."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """lhotse's cuts, as files and as Shar, with mels as features, recordings and arrays. lhotse is not needed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Recordings and a list of them: NeMo's manifest, Piper's, and the JSON lines of codec language models."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

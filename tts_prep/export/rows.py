@@ -1,7 +1,5 @@
 """The rows of a store for export: valid file names, plain values, recordings as WAV."""
 
-from __future__ import annotations
-
 import io
 import math
 import re

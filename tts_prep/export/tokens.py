@@ -1,7 +1,5 @@
 """Rows of codes and texts, without recordings: fish-speech's folder, and what NeuTTS and Inworld TTS are trained on."""
 
-from __future__ import annotations
-
 import json
 from itertools import islice
 from typing import Any, Final

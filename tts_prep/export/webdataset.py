@@ -1,7 +1,5 @@
 """WebDataset: tar archives in which the files of a row are adjacent and share a stem."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 

@@ -1,7 +1,5 @@
 """Blank symbols between the ids of an utterance."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypeAlias
 
 import numpy as np

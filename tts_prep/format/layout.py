@@ -1,7 +1,5 @@
 """Names, versions and dtypes of the store format."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

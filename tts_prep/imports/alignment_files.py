@@ -5,8 +5,6 @@ Kaldi and of NeMo's aligner, have one line ``utterance channel start duration ph
 number per phoneme: ``.npy`` files, or text separated by white space or commas.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from codecs import BOM_UTF8

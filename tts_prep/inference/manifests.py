@@ -1,7 +1,5 @@
 """The manifest that a model is served with: of a store, or a copy of it beside a checkpoint."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The mel spectrograms of a store: a recording becomes the mel that the store would have."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The frontend of a store: a text becomes the ids that the store would have."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

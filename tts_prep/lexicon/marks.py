@@ -1,7 +1,5 @@
 """Marks in texts that are not speech, and phones that are written in them, by one rule for all frontends."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Callable, Iterator

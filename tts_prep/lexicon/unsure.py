@@ -1,7 +1,5 @@
 """The words of a store by how unsure their pronunciation is, in the form of a dictionary to correct."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 So are words with two pronunciations placed, of which the words around choose.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

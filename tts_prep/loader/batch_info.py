@@ -1,7 +1,5 @@
 """What travels with a batch: its epoch and its fixed shape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Prefetching: batches computed, and data requested from disk, in advance."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 from collections import deque

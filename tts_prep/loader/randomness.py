@@ -4,8 +4,6 @@ numpy guarantees the raw output of a bit generator across versions, but not the 
 similar methods. So this module uses raw output only. It keeps no state: every function takes seed and epoch.
 """
 
-from __future__ import annotations
-
 import hashlib
 import operator
 import sys

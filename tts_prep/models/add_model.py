@@ -1,7 +1,5 @@
 """Add what a function of batches of utterances returns to a complete store: arrays, and columns of the index."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

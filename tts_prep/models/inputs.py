@@ -1,7 +1,5 @@
 """The inputs of a function for the utterances of a shard: waveforms, texts and arrays, from the store or its corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

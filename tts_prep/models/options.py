@@ -1,7 +1,5 @@
 """The settings of a class that is a model: the arguments of its ``__init__``, explained by its docstring."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A process gets the batches of one shard after another. A batch that fails, takes
 again one utterance at a time, so that only utterances that fail alone have no value.
 """
 
-from __future__ import annotations
-
 import multiprocessing.connection
 import time
 from collections import deque

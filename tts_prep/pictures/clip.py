@@ -1,7 +1,5 @@
 """The data of a plot of one utterance."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Drawings in pixels: colours, scales and ticks, and shapes and labels, which ``drawing.html.j2`` renders as SVG."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A matplotlib figure that notebooks show."""
 
-from __future__ import annotations
-
 from io import BytesIO
 
 from matplotlib.figure import Figure

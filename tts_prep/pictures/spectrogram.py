@@ -3,8 +3,6 @@
 Pictures and sounds are ``data:`` URIs, so that pages are self-contained.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import wave

@@ -1,7 +1,5 @@
 """Jinja environment of pages and cards: text of a store is escaped and limited in length."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

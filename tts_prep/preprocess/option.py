@@ -3,8 +3,6 @@
 A record names no library of the command line, and this module imports no other, so that help texts need nothing else.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Locations of recordings: a file, a byte range of a file, or a cell of a parquet or arrow file."""
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import os

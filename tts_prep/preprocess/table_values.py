@@ -1,7 +1,5 @@
 """The cells of tables as numbers: those that are the same again as numbers of 64 bits, and no names of digits."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """``tts-prep remove``."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

@@ -1,7 +1,5 @@
 """Remove rows from a complete store without its corpus, as if it had been made without them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

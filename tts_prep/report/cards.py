@@ -1,7 +1,5 @@
 """Cards of utterances, each shown once per page, with sound up to a size limit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """The charts of a report: histograms with suspects and limits, quantiles by name, and means by mel bin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Numeric columns of utterances: measures of the checks, and means of features."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Comparison of two stores: settings, utterances, texts, mels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

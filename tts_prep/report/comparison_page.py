@@ -1,7 +1,5 @@
 """A self-contained HTML page of the differences of two stores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

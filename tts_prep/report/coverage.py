@@ -1,7 +1,5 @@
 """Coverage of texts and phonemes: counts of symbols, diphones and words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Selection of the utterances on a page: suspects and extremes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A self-contained HTML page about a store, without scripts."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from importlib.resources import files

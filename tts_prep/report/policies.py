@@ -1,7 +1,5 @@
 """The cost of an epoch under batching policies: batches, padding, memory, steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Statistics by speaker: hours, and means of measures with z-scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

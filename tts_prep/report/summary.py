@@ -1,7 +1,5 @@
 """The data of a report, computed from the index and the arrays of a store."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The syntax is that of Python's expressions, of which a few kinds are allowed. Nothing is executed.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import operator

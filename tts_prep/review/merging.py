@@ -1,7 +1,5 @@
 """Merging of the decisions of several reviewers, and their agreement."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """What the review answers to requests: the page, rows, utterances, sounds, and decisions."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

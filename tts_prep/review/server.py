@@ -1,7 +1,5 @@
 """The HTTP server of a review: on this machine only, for whoever has the address with its random token."""
 
-from __future__ import annotations
-
 import contextlib
 import hmac
 import importlib.resources

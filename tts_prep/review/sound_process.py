@@ -1,7 +1,5 @@
 """What the separate process of `tts_prep.review.sounds` does: decoding recordings, and making mels audible."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

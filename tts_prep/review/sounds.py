@@ -1,7 +1,5 @@
 """The sound of an utterance as a WAV file: from the store, from the corpus, or estimated from the mel."""
 
-from __future__ import annotations
-
 import struct
 import threading
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """The table of all utterances: its columns, and which rows a query selects, in which order."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

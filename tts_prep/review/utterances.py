@@ -1,7 +1,5 @@
 """What the page shows of one utterance: its texts and arrays on one time axis, and the utterances that resemble it."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Iterable, Iterator

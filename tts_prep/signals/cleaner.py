@@ -9,8 +9,6 @@
 Recordings are decoded and resampled before, and scaled to the peak of the preset, if it has one, after cleaning.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

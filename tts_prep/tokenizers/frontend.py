@@ -1,7 +1,5 @@
 """The frontend ``tokenizer:FILE``: texts become the ids that a language model's tokenizer gives them."""
 
-from __future__ import annotations
-
 import atexit
 import importlib.metadata
 import importlib.util

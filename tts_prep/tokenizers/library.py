@@ -1,7 +1,5 @@
 """The answers of a tokenizer's library, in a process of its own: files can crash it, and texts can keep it busy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Verify every file of a store against its manifest."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Repair a store: make its broken files again from the corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

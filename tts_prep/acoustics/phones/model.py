@@ -1,7 +1,5 @@
 """An acoustic model of phones that is trained on the store itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial

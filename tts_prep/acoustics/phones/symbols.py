@@ -1,7 +1,5 @@
 """Classification of the symbols of a vocabulary as phones and pauses."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Alignment of transcripts with recordings by dynamic programming (Viterbi, 1967)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The commands that make a store of a corpus, one for each record of `tts_prep.preprocess.corpora`."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Any

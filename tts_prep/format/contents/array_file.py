@@ -1,7 +1,5 @@
 """An array file, which holds an added array's rows of one shard: its header, and checks of a single file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write array files: an added array's rows of one shard."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial

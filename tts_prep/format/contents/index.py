@@ -1,7 +1,5 @@
 """The index of a store: the locations of its columns and of the arrays in its shards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read the out-of-domain texts of a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

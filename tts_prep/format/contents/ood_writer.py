@@ -1,7 +1,5 @@
 """Write the out-of-domain texts of a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

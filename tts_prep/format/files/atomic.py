@@ -1,7 +1,5 @@
 """Atomic and durable writes of files, and of stores: a reader finds either the old or the new one."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -4,8 +4,6 @@ The processes exchange JSON, and bytes that are not interpreted; nothing is unpi
 nothing from the working folder, which may be a store that comes from anywhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Locks of stores and files, so that only one process writes to them at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

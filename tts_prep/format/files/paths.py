@@ -1,7 +1,5 @@
 """Paths of the files of an untrusted store."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Open regular files only, so that a named pipe or a device cannot block a run."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Folders for temporary files, each held by a process; what a killed one leaves, the next one of its user removes."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Arrays of HDF5 files that other programs wrote, read in a separate process; see `format.files.child_process`."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Find the datasets of HDF5 files in a separate process; see `tts_prep.format.files.child_process`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Find the locations of the datasets of an HDF5 file, which are then read without HDF5."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Write HDF5 files whose datasets are contiguous and page-aligned, with their checksums and a seal."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence

@@ -1,7 +1,5 @@
 """``corrections.jsonl``: the rows of a corpus that a store has otherwise, or not at all."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``failures.jsonl``: one line per failed utterance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

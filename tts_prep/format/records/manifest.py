@@ -1,7 +1,5 @@
 """The manifest: the contents of a store, its settings, and the checksum of every file."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """``plan.json``: the keys of all shards, also of a store that has no manifest yet."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

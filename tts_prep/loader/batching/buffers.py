@@ -4,8 +4,6 @@ A newly allocated array of megabytes costs a page fault per 4 kB, about as much 
 is recycled when the last array or tensor that refers to it is deleted. A batch that is referenced keeps its memory.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Collate utterances into one padded batch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Pad sequences of different lengths into one array."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 

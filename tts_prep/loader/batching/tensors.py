@@ -1,7 +1,5 @@
 """Batches as torch tensors. torch is imported on first use."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conversion of mels stored as float16 to float32."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

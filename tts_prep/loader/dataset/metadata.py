@@ -1,7 +1,5 @@
 """The metadata of a store that training needs, and whether several stores can be in one batch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The out-of-domain texts of a store: phonemized texts without recordings."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

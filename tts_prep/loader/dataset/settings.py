@@ -1,7 +1,5 @@
 """The settings of a store as tables and as a short summary."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any

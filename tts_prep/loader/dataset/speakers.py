@@ -1,7 +1,5 @@
 """One speaker table for several stores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Split the positions of a dataset in two."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

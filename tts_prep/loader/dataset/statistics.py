@@ -1,7 +1,5 @@
 """Statistics of the rows of an array: those of a store, and those of selected utterances."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

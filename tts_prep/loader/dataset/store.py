@@ -1,7 +1,5 @@
 """An open store: its manifest, its index, and the memory maps of its files."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Buckets of utterances of similar length, the best lengths to pad them to, and batches cut from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

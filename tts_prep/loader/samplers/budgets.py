@@ -1,7 +1,5 @@
 """Limits on the size of a batch, and utterances that exceed them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Batches of utterances of similar length, which need little padding."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Samplers of positions: in order, at random, and shared among ranks; and of batches of equal size of them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass

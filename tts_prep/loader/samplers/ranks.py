@@ -1,7 +1,5 @@
 """The rank of a process and the number of ranks."""
 
-from __future__ import annotations
-
 import operator
 import os
 import sys

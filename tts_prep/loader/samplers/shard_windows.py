@@ -1,7 +1,5 @@
 """Orders of an epoch that use a few shards at a time, for stores behind URLs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compression of mel magnitudes to stored values, and its inverse."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final

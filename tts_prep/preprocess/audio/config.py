@@ -1,7 +1,5 @@
 """The settings of a mel spectrogram, and of reading recordings for it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final

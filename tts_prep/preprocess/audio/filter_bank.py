@@ -1,7 +1,5 @@
 """The mel filter bank, in the sparse form of the kernel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

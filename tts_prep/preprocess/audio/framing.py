@@ -1,7 +1,5 @@
 """Padding and framing of waveforms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TypeAlias
 

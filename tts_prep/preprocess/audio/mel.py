@@ -1,7 +1,5 @@
 """The mel spectrogram of a waveform."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from types import ModuleType

@@ -3,8 +3,6 @@
 Unlike the compiled kernel, it can process frames one by one before they are windowed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ All presets are data (``presets.json``) for the same code, `tts_prep.preprocess.
 with the code of its source.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Read recordings: decode, select or average channels, resample."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator

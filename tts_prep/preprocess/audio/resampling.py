@@ -1,7 +1,5 @@
 """Resampling of waveforms by soxr, or by the windowed sincs of torchaudio and ffmpeg."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

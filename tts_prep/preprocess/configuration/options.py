@@ -4,8 +4,6 @@ Commands, the groups of their help, and the settings that `configure` takes from
 none of the records, because they import NumPy, which a help text does not need; a test compares it with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Inputs of the data other than settings: versions of libraries, and differences of processors."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping

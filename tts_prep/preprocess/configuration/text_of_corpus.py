@@ -1,7 +1,5 @@
 """Settings of texts that follow from the corpus."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections import Counter

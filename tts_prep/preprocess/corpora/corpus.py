@@ -1,7 +1,5 @@
 """The record of a corpus: its reader, and what commands, detection and messages say about it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

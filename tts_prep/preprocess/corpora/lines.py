@@ -1,7 +1,5 @@
 """Lists of a corpus: text files line by line, and tables, whose readers are brought."""
 
-from __future__ import annotations
-
 import codecs
 import glob
 import re

@@ -1,7 +1,5 @@
 """The LJ Speech corpus, and corpora of the same layout."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Corpora by name, built-in ones and those of other packages, and by the layout of their folders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Assignment of splits by lists of ids, as the column ``split``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 This module loads numpy only, so that a report needs no library that computes features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal

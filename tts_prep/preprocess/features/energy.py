@@ -1,7 +1,5 @@
 """Energy: the L2 norm of each frame of the magnitude spectrogram or of the log-mel."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The features by name, including those of other packages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The array files of one shard, made together with the shard or later."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path

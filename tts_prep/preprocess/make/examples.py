@@ -1,7 +1,5 @@
 """Make the arrays and the index row of one utterance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial

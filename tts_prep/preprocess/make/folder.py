@@ -1,7 +1,5 @@
 """The folder of a store: create it, lock it, and check and tidy its contents."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

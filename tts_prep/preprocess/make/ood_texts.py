@@ -1,7 +1,5 @@
 """Out-of-domain texts: sentences without recordings, phonemized into the store."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Convert one text to phonemes and ids, with the frontend of this process."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Read the recording of an utterance, which can be an excerpt of a longer one, clean it, and cut it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A run resumes without a journal: a shard or array file is finished if it exists,
 inputs. The settings of an unfinished store are those in the header of any of its shards.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The contents of recordings, which are part of the keys of rows and shards: what is read to know of any change."""
 
-from __future__ import annotations
-
 import math
 import os
 import threading

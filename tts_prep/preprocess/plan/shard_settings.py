@@ -1,7 +1,5 @@
 """The recipe that all shards of a store are made with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """Codes and English names of languages, and what espeak-ng lacks in a language: phones, and the minus sign."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

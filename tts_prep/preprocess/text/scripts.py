@@ -1,7 +1,5 @@
 """Plausibility of the language of a text, by its script and its most common words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

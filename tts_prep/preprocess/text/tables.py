@@ -1,7 +1,5 @@
 """Tables of words: in a file beside the code, or in a compact notation in it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Normalization of characters: spaces, controls, quotes, dashes, punctuation of other scripts."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final

@@ -1,7 +1,5 @@
 """Where jobs run, and the environment of processes that run them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

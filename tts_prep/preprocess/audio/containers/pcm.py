@@ -4,8 +4,6 @@ Opening a recording by libsndfile takes several times as long as reading a short
 writers make are taken, so that libsndfile, which knows what others mean, would read the same samples.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a container of a recording has, and what the inspections of containers read its headers with."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

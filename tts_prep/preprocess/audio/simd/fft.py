@@ -12,8 +12,6 @@ with a chirp, by transforms of a longer length with small factors (L. Bluestein,
 Computation of Discrete Fourier Transform, 1970).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

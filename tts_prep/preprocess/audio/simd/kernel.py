@@ -1,7 +1,5 @@
 """The inner loops of the mel spectrogram: framing, transform, magnitude and filter bank, fused per block of frames."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ In functions compiled by `jit`, ``load(array, i)`` and ``store(array, i, v)`` mo
 float64 or float32 array; ``+``, ``-`` and ``*`` operate on two vectors, or on a vector and a scalar of its precision.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any, Final

@@ -4,8 +4,6 @@ numba makes it. To import numba, and to load functions from its own cache, takes
 alone, with which numba makes code, loads it in a tenth of that. So numba is imported only where a file is missing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib

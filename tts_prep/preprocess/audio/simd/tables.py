@@ -1,7 +1,5 @@
 """The tables of the transform in `fft`; this module does not import the compiler."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from typing import Any, Final, NamedTuple

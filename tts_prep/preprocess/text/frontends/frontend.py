@@ -1,7 +1,5 @@
 """The interface of text frontends, and their common base class."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache

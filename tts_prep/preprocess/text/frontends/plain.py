@@ -1,7 +1,5 @@
 """Frontends that need no library: characters, phonemes that are given, and none; and punctuation in IPA."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final

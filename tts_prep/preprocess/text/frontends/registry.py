@@ -1,7 +1,5 @@
 """The text frontends by name, or by language; each, also of another package, is imported on first use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 

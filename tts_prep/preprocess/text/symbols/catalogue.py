@@ -1,7 +1,5 @@
 """The named symbol tables, with their systems and sources, and the choice among them, a file and `auto`."""
 
-from __future__ import annotations
-
 import difflib
 import importlib.resources
 import os

@@ -1,7 +1,5 @@
 """Symbol tables in files: one symbol per line, a voice's JSON, or the list in a Python file."""
 
-from __future__ import annotations
-
 import ast
 import io
 import tokenize

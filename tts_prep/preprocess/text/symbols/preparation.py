@@ -1,7 +1,5 @@
 """What systems do to a text before espeak-ng reads it, and to its phones before their ids are looked up."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
