@@ -1,7 +1,5 @@
 """What layouts do not say of corpora of Mandarin: the reader of Baker, and the pairs of AISHELL-3."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

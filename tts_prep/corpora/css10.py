@@ -1,7 +1,5 @@
 """The reader of CSS10, whose languages are known by the names of books."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final

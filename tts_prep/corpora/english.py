@@ -1,7 +1,5 @@
 """What layouts do not say of corpora of English: the readers of VCTK and GigaSpeech, and quotes in CMU ARCTIC."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

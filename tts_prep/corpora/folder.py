@@ -1,7 +1,5 @@
 """Folders of recordings, without texts or with the text of each in a file of its own: ``a.wav`` beside ``a.txt``."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

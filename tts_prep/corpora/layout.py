@@ -1,7 +1,5 @@
 """Layouts of corpora as data: where lists, texts and recordings are, by templates, and the reader of all of them."""
 
-from __future__ import annotations
-
 import glob
 import json
 import posixpath

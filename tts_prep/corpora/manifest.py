@@ -1,7 +1,5 @@
 """The corpora that manifests describe; their readers are in `tts_prep.corpora.manifests`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

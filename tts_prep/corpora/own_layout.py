@@ -1,7 +1,5 @@
 """Layouts that users write: TOML of any origin, checked before anything is read by it."""
 
-from __future__ import annotations
-
 from itertools import chain
 from typing import Any, Final
 

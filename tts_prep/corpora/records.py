@@ -1,7 +1,5 @@
 """The corpora of ``corpora.toml``: each a section with what `Corpus` has, and its layout or the name of its reader."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from functools import cache

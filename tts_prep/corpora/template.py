@@ -4,8 +4,6 @@ A template is no regular expression: a text is read from both ends without going
 length, whoever wrote the template and the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Transcripts and recordings below the folder of a corpus: one file of each, or lists of one line per recording."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """Abbreviations of titles, companies and streets: ``Dr. Who``, ``Brown & Co.``, ``Elm St.``."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Where to write, call and look: e-mail addresses, URLs, names of files, telephone numbers, postal codes."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """ARPAbet with stress by the CMU Pronouncing Dictionary, and by espeak-ng for other words."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Days, months, years and times of the day: ``Mar. 3, 2021``, ``2021-03-03``, ``3/14/2021``, ``10:45``, ``7 p.m.``."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -4,8 +4,6 @@ No light tagger of parts of speech brings its model in a wheel, so these are rul
 words: "the record" is a noun, "to record" a verb. Then the word after decides, then the more frequent reading.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Each step is a function of the full text. Steps are applied in order, so that a 
 ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """English words for numbers of any length, for what is left of figures in a text, and for Roman numerals."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

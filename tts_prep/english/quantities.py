@@ -1,7 +1,5 @@
 """Sums of money and measures: ``$21.45``, ``£3.5 million``, ``$20/mo``, ``5 km``, ``20 °C``, ``5'10"``, ``60 mph``."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Signs between and before numbers: ranges, ratios, fractions, powers, comparisons, signs of arithmetic."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Final

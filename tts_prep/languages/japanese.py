@@ -3,8 +3,6 @@
 pyopenjtalk-plus (MIT, its dictionary comes with it) is an optional dependency and is imported here and nowhere else.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import unicodedata

@@ -4,8 +4,6 @@ ko-speech-tools (Apache-2.0) and mecab-ko, which tags parts of speech, are optio
 imports them.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import unicodedata

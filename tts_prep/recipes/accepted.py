@@ -4,8 +4,6 @@
 do not suffice: mels of another preset of the same shape train without an error, and to nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal

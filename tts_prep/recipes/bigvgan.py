@@ -4,8 +4,6 @@ In its ``train.py``, import `BigVGANDataset` as ``MelDataset`` and `bigvgan_file
 pass the stores as ``--input_wavs_dir`` and ``--list_input_unseen_wavs_dir``.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Sequence

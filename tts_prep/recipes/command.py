@@ -1,7 +1,5 @@
 """``tts-prep recipes``."""
 
-from __future__ import annotations
-
 import click
 
 

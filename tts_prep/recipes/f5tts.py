@@ -9,8 +9,6 @@ Texts are those of the corpus. For the tokenizer ``pinyin``, F5-TTS' preparation
 ``batch["text"]`` in a function around `collate_f5tts`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

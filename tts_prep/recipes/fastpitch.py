@@ -3,8 +3,6 @@
 Prepare the store with ``--preset fastpitch`` and ``--feature pitch:algorithm=pyin``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Utterances of stores, addressed by the recording paths of a system's file list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, TypeAlias

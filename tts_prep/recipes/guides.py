@@ -4,8 +4,6 @@ The commands come from the records of what recipes accept, so that they say what
 ``guides/guides.toml``, the code in ``guides/NAME.txt``; it reads the store ``store``, and makes ``batch``.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 from collections.abc import Mapping
 from dataclasses import dataclass

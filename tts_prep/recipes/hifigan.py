@@ -4,8 +4,6 @@ In its ``train.py``, import `HiFiGANDataset` as ``MelDataset`` and `hifigan_file
 pass the store as ``--input_wavs_dir``.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import random

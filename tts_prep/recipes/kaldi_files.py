@@ -1,7 +1,5 @@
 """Tables of ``id value`` lines, as in Kaldi and SpeeChain, and what their values refer to."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

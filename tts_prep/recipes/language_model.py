@@ -1,7 +1,5 @@
 """Text and speech tokens for language models, each with a prompt of the same speaker."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property

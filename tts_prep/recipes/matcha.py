@@ -5,8 +5,6 @@ In its ``data/text_mel_datamodule.py`` or your own module, import `TextMelDatase
 ``STORE/ID.wav|text`` or ``STORE/ID.wav|speaker|text``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

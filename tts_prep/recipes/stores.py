@@ -1,7 +1,5 @@
 """The stores that a recipe reads: one, a selection of one, or a chain of several; and random examples of them."""
 
-from __future__ import annotations
-
 import os
 from abc import abstractmethod
 from collections.abc import Iterator

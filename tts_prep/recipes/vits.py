@@ -4,8 +4,6 @@ In its ``train.py``, import `TextAudioLoader`, `TextAudioCollate` and `Distribut
 instead of ``data_utils``, and make the folder in the file lists (``DUMMY1``) the store, or a link to it.
 """
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

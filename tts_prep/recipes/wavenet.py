@@ -1,7 +1,5 @@
 """Batches for a WaveNet vocoder: random clips of audio that start at a frame, their starts, and full mels."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A store behind a URL, of which files are downloaded when they are used."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

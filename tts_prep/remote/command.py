@@ -1,7 +1,5 @@
 """``tts-prep fetch``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Download a whole store into a folder."""
 
-from __future__ import annotations
-
 import shutil
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass

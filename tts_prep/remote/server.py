@@ -1,7 +1,5 @@
 """Download the files of a store from an object store or a web server, with limits, retries and checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import random

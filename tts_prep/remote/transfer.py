@@ -1,7 +1,5 @@
 """Bytes as they arrive from a server: limits on its silence, on slow transfers, and on attempts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress

@@ -1,7 +1,5 @@
 """Make a file once for all processes of a machine: under another name, locked, and renamed into its place."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

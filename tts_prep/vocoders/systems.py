@@ -4,8 +4,6 @@ A file is recognized by what only its system has. The mel of each system is in t
 reading of recordings, and what else a file does not say, is that of the system's preset.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

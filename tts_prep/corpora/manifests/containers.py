@@ -1,7 +1,5 @@
 """Detection of the container of a manifest file, by its name and first lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path

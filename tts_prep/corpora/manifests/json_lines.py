@@ -1,7 +1,5 @@
 """JSON lines, as of NeMo, Emilia, audiofolders and lhotse, and arrays of objects of any length."""
 
-from __future__ import annotations
-
 import codecs
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The utterances of manifests: the roles of their columns, guessed or set by the user, and the values of their rows."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import math

@@ -1,7 +1,5 @@
 """Rows of manifests before their columns have roles, and the lines of large text files, compressed by gzip or not."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import zlib

@@ -1,7 +1,5 @@
 """Tables: CSV, TSV and fields separated by | or ;, as in F5-TTS, and parquet and arrow files of ``datasets``."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path

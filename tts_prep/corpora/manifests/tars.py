@@ -1,7 +1,5 @@
 """Tar archives of recordings and their descriptions, as written by WebDataset and Emilia."""
 
-from __future__ import annotations
-
 import json
 import os
 import tarfile

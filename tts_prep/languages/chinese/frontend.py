@@ -4,8 +4,6 @@ pypinyin, rjieba, which segments words (both MIT), and OpenCC, which converts tr
 optional dependencies. Only this module imports them.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import itertools
 import re

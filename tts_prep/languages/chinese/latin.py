@@ -1,7 +1,5 @@
 """Latin words in Mandarin texts, spoken as a Mandarin speaker would: letters, or English in syllables of pinyin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache

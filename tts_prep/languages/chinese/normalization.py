@@ -4,8 +4,6 @@ Each step is a function of the full text. Steps are applied in the order of `_ST
 results of earlier ones.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

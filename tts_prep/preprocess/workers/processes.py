@@ -5,8 +5,6 @@ Worker processes are those of `multiprocessing`, started by ``spawn``, each with
 its named semaphores need ``/dev/shm`` and remain there if the command and its resource tracker are killed together.
 """
 
-from __future__ import annotations
-
 import contextlib
 import multiprocessing
 import multiprocessing.connection

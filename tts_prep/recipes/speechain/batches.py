@@ -1,7 +1,5 @@
 """Which examples make a batch, and in which order batches come."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Configuration files: YAML with ``!ref``, read without constructing objects; groups, and checks of what they hold."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

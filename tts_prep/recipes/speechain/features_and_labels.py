@@ -1,7 +1,5 @@
 """SpeeChain's first data configuration: ``src_data`` with ``tgt_label`` and ``meta_info``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The dataset of SpeeChain's published recipes: ``main_data`` names one file of ``id value`` lines for each field."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
