@@ -18,16 +18,7 @@ LISTS: Final = "List values of options"
 ROOM: Final = Room(
     "A store of LJ Speech, and padded batches of it.",
     {
-        "commands": (
-            Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),
-            Row("info", f"{_COMMANDS}.info:info", group=INSPECT),
-            Row("corpora", f"{_COMMANDS}.lists:corpora", group=LISTS),
-            Row("presets", f"{_COMMANDS}.lists:presets", group=LISTS),
-            Row("features", f"{_COMMANDS}.lists:features", group=LISTS),
-            Row("frontends", f"{_COMMANDS}.lists:frontends", group=LISTS),
-            Row("languages", f"{_COMMANDS}.lists:languages", group=LISTS),
-            Row("symbols", f"{_COMMANDS}.lists:symbols", group=LISTS),
-        ),
+        "commands": (Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),),
         "corpora": (Row("ljspeech", "tts_prep.preprocess.corpora.ljspeech:CORPUS"),),
         "frontends": (
             Row("espeak", f"{_FRONTENDS}.espeak:EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),

@@ -41,6 +41,7 @@ DOORS: Final[Mapping[str, str]] = {
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
     "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks, "
     "'unsure' finds words to write, and 'line' writes one",
+    "sources": "what keeps beside a store how it was made, and says later that it is older than that",
     "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",
@@ -179,6 +180,12 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
     if found is None:
         raise MissingPackageError(f"{door}: {name!r} is no part of this installation; install all of tts-prep")
     return load(door, found, is_valid=(lambda _: True) if is_record else callable)
+
+
+def asked(door: str, name: str) -> Callable[..., Any]:
+    """Return what the row of a name names, or a function that does nothing if there is none."""
+    found = row(door, name)
+    return load(door, found) if found else lambda *_, **__: None
 
 
 @lru_cache(maxsize=1)

@@ -1403,10 +1403,10 @@ ELSEWHERE_BY_WORDS = {
             "give their file with --ood-texts",
             "--like {store}' takes its settings",
         ),
-        "cli/test_same_again.py::test_what_a_store_does_not_say_is_asked_for",
+        "freshness/test_same_again.py::test_what_a_store_does_not_say_is_asked_for",
     ),
     "tts-prep {shlex.join(": (
-        "cli/test_same_again.py::test_the_history_has_a_line_for_each_command_and_its_commands_make_the_same_bytes"
+        "freshness/test_same_again.py::test_the_history_has_a_line_for_each_command_and_its_commands_make_the_same_bytes"
     ),
     "$ tts-prep ljspeech": "demo/test_demo.py::test_the_commands_that_are_shown_are_those_that_are_run",
     "$ tts-prep info": "demo/test_demo.py::test_the_commands_that_are_shown_are_those_that_are_run",

@@ -89,6 +89,7 @@ def test_too_many_failures_are_exit_status_1(
     assert err.count("\n") == 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -141,6 +142,7 @@ def test_info_says_what_is_in_a_store(capsys: pytest.CaptureFixture[str], store:
     assert value["bytes"] == sum(map(len, contents(store).values())) - (store / "manifest.json").stat().st_size
 
 
+@pytest.mark.whole
 def test_verify_accepts_a_good_store_and_names_every_changed_file(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -233,6 +235,7 @@ def test_two_presets_are_described_by_where_they_differ(capsys: pytest.CaptureFi
     assert (status, "expected at most two presets, found 3" in err) == (2, True)
 
 
+@pytest.mark.whole
 def test_settings_of_the_command_line_reach_the_store(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -419,6 +422,7 @@ def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.whole
 def test_info_separates_a_long_name_of_an_array_from_its_line(
     capsys: pytest.CaptureFixture[str], store: Path, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def read(root):
 """
 
 
+@pytest.mark.whole
 def test_a_signal_whose_exception_a_library_converts_is_an_interruption(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -72,6 +73,7 @@ import no_such_module
 """
 
 
+@pytest.mark.whole
 def test_an_error_after_a_signal_that_the_signal_did_not_cause_is_shown(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +102,7 @@ def read(root):
 """
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("cleaning_up", "then"),
     [
@@ -124,6 +127,7 @@ def test_a_fault_of_the_system_after_an_interruption_is_shown_with_it(
     assert (status, err.lstrip()) == (143, expected)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("longest", "seconds", "is_completed"), [(60, 0.05, True), (0.1, 60, False)])
 def test_a_signal_during_an_import_ends_the_command_after_the_import_or_its_longest_time(
     store: Path,
@@ -233,6 +237,7 @@ def test_a_file_system_that_flushes_no_folders_is_no_trouble(
     assert status == 0, err
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("command", "hint"), [("info", ""), ("add --feature energy", "; use fewer --jobs")])
 def test_a_lack_of_memory_is_one_line_with_options_that_the_command_has(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, hint: str

@@ -12,6 +12,7 @@ from corpora import write_ljspeech
 from tts_prep.cli.options import corpus_options
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("typed", "hint"),
     [

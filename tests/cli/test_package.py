@@ -52,6 +52,7 @@ def finnish(tmp_path: Path) -> Path:
     return tmp_path / "finnish"
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("package")
 def test_its_corpus_takes_options_root_and_language_as_a_built_in_one_does(
     capsys: pytest.CaptureFixture[str], finnish: Path, tmp_path: Path

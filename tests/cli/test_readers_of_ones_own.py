@@ -30,6 +30,7 @@ def checksums(store: Path) -> dict[str, str]:
     return {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+@pytest.mark.whole
 def test_a_store_of_a_reader_of_ones_own_has_its_name_and_is_repaired_with_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

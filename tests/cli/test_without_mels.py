@@ -12,7 +12,8 @@ from commands import run
 from corpora import write_ljspeech
 from killing import contents
 
-from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, SegmentCollator, UtteranceDataset
+import tts_prep.loader
+from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, UtteranceDataset
 from tts_prep.preprocess import configure
 
 TEXTS = ("One.", "Two and three.", "Three.", "Four.")
@@ -81,7 +82,7 @@ def test_batches_have_frames_as_a_unit_of_time(store: Path, corpus: Path) -> Non
         assert batch.arrays is not None
         for row, uid in enumerate(batch.ids):
             np.testing.assert_array_equal(batch.arrays["codes"][row, : len(codes[uid])], codes[uid])
-    segments = SegmentCollator(5)(dataset[:3])
+    segments = tts_prep.loader.SegmentCollator(5)(dataset[:3])
     assert (segments.mel.shape, segments.waveform is not None and segments.waveform.shape) == ((3, 5, 0), (3, 1280))
     assert dataset[0]._repr_html_()
 

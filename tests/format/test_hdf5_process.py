@@ -194,6 +194,7 @@ for limit in range(5, 16):
 """
 
 
+@pytest.mark.whole
 def test_a_store_that_is_verified_with_few_descriptors_is_not_called_broken(tmp_path: Path) -> None:
     store = write_store(tmp_path / "s", make_rows([3, 4, 5, 6]), n_shards=4)
     done = subprocess.run([sys.executable, "-c", FEW, store], capture_output=True, text=True)
@@ -203,6 +204,7 @@ def test_a_store_that_is_verified_with_few_descriptors_is_not_called_broken(tmp_
     assert "broken" not in done.stdout + done.stderr
 
 
+@pytest.mark.whole
 def test_a_reindex_that_was_killed_is_repeated_without_a_corpus(tmp_path: Path) -> None:
     store = write_store(tmp_path / "s", make_rows([3, 4, 5]))
     reindex_store(store)

@@ -231,6 +231,7 @@ def test_a_store_below_a_link_is_read(store: Path, tmp_path: Path) -> None:
     read(tmp_path / "link" / store.name)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["index.h5", "shards/00001.h5"])
 def test_a_broken_heap_of_attributes_does_not_keep_a_reader_for_ever(store: Path, tmp_path: Path, name: str) -> None:
     data = bytearray((store / name).read_bytes())

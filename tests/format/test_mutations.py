@@ -20,6 +20,7 @@ def run(count: int, seed: int) -> None:
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
+@pytest.mark.whole
 def test_a_changed_store_is_read_or_refused_in_one_line() -> None:
     run(60, 1)
 

@@ -47,6 +47,7 @@ def test_a_message_is_one_bounded_line_without_what_a_terminal_acts_on() -> None
     assert str(StoreError(message)) == message
 
 
+@pytest.mark.whole
 def test_names_of_a_store_reach_a_terminal_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = write_store(tmp_path / "s\u202e", make_rows([3, 4]), n_shards=1)
     edit_manifest(store, lambda manifest: manifest["software"].update({"\x9b2J\u2066": "\x1b]0;x\x07"}))

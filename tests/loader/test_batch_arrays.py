@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from stores import of_room
 
+import tts_prep.loader
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import ArrayNormalizer, ChainDataset, SegmentCollator, UtteranceDataset, collate
+from tts_prep.loader import ArrayNormalizer, UtteranceDataset, collate
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -87,7 +88,7 @@ def other(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> UtteranceDa
 def test_arrays_of_several_stores_are_mixed_only_if_they_mean_the_same(
     dataset: UtteranceDataset, other: UtteranceDataset, listed: bool
 ) -> None:
-    chosen = ChainDataset(dataset[:2], other[:1]).__getitems__([2, 0, 1])
+    chosen = tts_prep.loader.ChainDataset(dataset[:2], other[:1]).__getitems__([2, 0, 1])
     batch = collate(list(chosen) if listed else chosen, arrays=("stress",))
     for row, utterance in enumerate([other[0], dataset[0], dataset[1]]):
         assert np.array_equal(batch.stress[row, : len(utterance.phonemes)], utterance.phonemes % 3)
@@ -105,7 +106,7 @@ def test_arrays_of_several_stores_are_mixed_only_if_they_mean_the_same(
 def test_arrays_are_by_name_in_every_batch(dataset: UtteranceDataset) -> None:
     for batch in (
         collate(dataset[:2], arrays=("pitch", "mel")),
-        SegmentCollator(4, arrays=("pitch", "mel"))(dataset[:2]),
+        tts_prep.loader.SegmentCollator(4, arrays=("pitch", "mel"))(dataset[:2]),
     ):
         assert batch["pitch"] is batch.pitch is batch.arrays["pitch"]
         assert batch["mel"] is batch.mel is not batch.arrays["mel"]
@@ -117,7 +118,7 @@ def test_arrays_are_by_name_in_every_batch(dataset: UtteranceDataset) -> None:
 
 def test_codes_as_long_as_the_mel_are_not_taken_for_frames(dataset: UtteranceDataset) -> None:
     with pytest.raises(ConfigurationError, match="'as_long' has not one row per frame or per sample"):
-        SegmentCollator(4, arrays=("as_long",))(dataset[:2])
+        tts_prep.loader.SegmentCollator(4, arrays=("as_long",))(dataset[:2])
 
 
 def test_a_batch_has_no_arrays_that_were_not_asked_for(dataset: UtteranceDataset) -> None:
@@ -162,7 +163,9 @@ def test_codes_are_padded_with_a_value_that_is_no_code(dataset: UtteranceDataset
     for row, n in zip(batch.pitch, batch.mel_lengths, strict=True):
         assert not row[n:].any()
     longest = int(chosen.n_frames.max())
-    segments = SegmentCollator(longest + 2, waveform=False, arrays=["pitch"], array_padding={"pitch": -1})(chosen)
+    segments = tts_prep.loader.SegmentCollator(
+        longest + 2, waveform=False, arrays=["pitch"], array_padding={"pitch": -1}
+    )(chosen)
     for row, n in zip(segments.pitch, chosen.n_frames, strict=True):
         assert (row[n:] == -1).all()
         assert (row[:n] >= 0).all()

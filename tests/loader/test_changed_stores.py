@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
+import tts_prep.preprocess
 from tts_prep.errors import StoreError
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
-from tts_prep.preprocess import add_columns, remove_columns
 
 ROWS = make_rows([7, 3, 9, 4, 5, 11, 20, 6] * 4)
 for number, row in enumerate(ROWS):
@@ -23,11 +23,11 @@ REPLACED = (
 def change(path, ready, ended, changes):
     """Add and remove columns until there is an end."""
     while not ended.is_set():
-        add_columns(
+        tts_prep.preprocess.add_columns(
             path, {"id": IDS, "wer": [float(number) for number in range(len(IDS))], "note": ["n" * 300] * len(IDS)}
         )
         ready.set()
-        remove_columns(path, ["wer", "note"])
+        tts_prep.preprocess.remove_columns(path, ["wer", "note"])
         changes.value += 1
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from stores import N_MELS, SILENCE, edit_manifest, make_rows, write_store
 
+import tts_prep.loader
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.blanks import with_blanks, without_blanks
-from tts_prep.loader import Collator, DataLoader, SegmentCollator, TransformDataset, UtteranceDataset, collate
+from tts_prep.loader import Collator, DataLoader, UtteranceDataset, collate
 from tts_prep.loader.batch_info import BatchShape
 
 N_FRAMES = [7, 3, 9, 4, 5, 11]
@@ -116,8 +117,8 @@ def test_a_batch_of_nothing_is_refused(dataset):
 
 
 def test_other_examples_than_utterances_are_refused_with_what_to_do(dataset):
-    mels = TransformDataset(dataset, lambda utterance: utterance.mel)
-    for action in (lambda: next(iter(DataLoader(mels, 2))), lambda: SegmentCollator(2)([{"mel": 1}])):
+    mels = tts_prep.loader.TransformDataset(dataset, lambda utterance: utterance.mel)
+    for action in (lambda: next(iter(DataLoader(mels, 2))), lambda: tts_prep.loader.SegmentCollator(2)([{"mel": 1}])):
         with pytest.raises(
             ConfigurationError, match="an example of the type (ndarray|dict); pass a collate_fn for such"
         ):

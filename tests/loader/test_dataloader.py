@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from stores import make_rows, write_store
 
+import tts_prep.loader
 from tts_prep.errors import ConfigurationError, CorruptStoreError, ExactlyOnceWarning, SamplingError, StoreError
 from tts_prep.loader import (
     BatchSampler,
-    ChainDataset,
     Collator,
     DataLoader,
     LengthBucketBatchSampler,
     RandomSampler,
-    SegmentCollator,
     SequentialSampler,
     SubsetDataset,
     UtteranceDataset,
@@ -275,8 +274,8 @@ def test_worker_processes_are_refused_when_the_loader_is_made(dataset):
 
 def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_made(tmp_path):
     silent = UtteranceDataset(write_store(tmp_path / "silent", make_rows([4, 5])))
-    for collate_fn in (Collator(waveform=True), SegmentCollator(2, waveform=True)):
-        for examples in (silent, SubsetDataset(silent, [0]), ChainDataset(silent, silent)):
+    for collate_fn in (Collator(waveform=True), tts_prep.loader.SegmentCollator(2, waveform=True)):
+        for examples in (silent, SubsetDataset(silent, [0]), tts_prep.loader.ChainDataset(silent, silent)):
             with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms; repeat"):
                 DataLoader(examples, collate_fn=collate_fn)
         with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms"):

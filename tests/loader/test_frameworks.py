@@ -53,6 +53,7 @@ LOADERS += ["torch's sampler", "torch's batches"]
 PREPARED = ["accelerate, ours", "accelerate, torch", "accelerate, counted"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", LOADERS + PREPARED)
 def test_two_ranks_share_an_epoch(ranks, name):
     if name not in ranks[0]:
@@ -62,6 +63,7 @@ def test_two_ranks_share_an_epoch(ranks, name):
     assert sorted(row for batch in a + b for row in batch) == list(range(len(N_FRAMES)))
 
 
+@pytest.mark.whole
 def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
     for rank in ranks:
         assert "torch.distributed has no process group yet" in rank["before"]
@@ -81,6 +83,7 @@ def test_nothing_is_shared_twice_or_not_at_all_without_an_error(ranks):
     assert sorted(row for rank in ranks for batch in rank["chain"] for row in batch) == sorted([*range(12)] * 2)
 
 
+@pytest.mark.whole
 def test_a_store_that_is_replaced_is_noticed_by_every_rank_at_the_same_step(ranks):
     if "versions" not in ranks[0]:
         pytest.skip("fsspec is not installed")

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from stores import SILENCE, edit_manifest, make_rows, write_store
 
-from tts_prep.loader import Collator, SegmentCollator, UtteranceDataset
+import tts_prep.loader
+from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.loader.dataset.half_precision import widened
 
 
@@ -35,7 +36,7 @@ def test_segments_of_float16_mels_have_the_values_of_their_utterances(tmp_path):
     rows = make_rows([7, 3, 9], mel_dtype="float16")
     store = write_store(tmp_path / "s", rows)
     edit_manifest(store, lambda manifest: manifest["arrays"]["mel"].update(offset=-5.25))
-    batch = SegmentCollator(4, mel_padding=0)(UtteranceDataset(store))
+    batch = tts_prep.loader.SegmentCollator(4, mel_padding=0)(UtteranceDataset(store))
     for row, mel, start, n_frames in zip(rows, batch.mel, batch.starts, batch.mel_lengths, strict=True):
         expected = row.mel[start : start + 4].astype(np.float32) + np.float32(-5.25)
         np.testing.assert_array_equal(mel[:n_frames], expected)

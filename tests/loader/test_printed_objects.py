@@ -35,6 +35,7 @@ def printed_things(folder: Path) -> Iterator[Any]:
     )
 
 
+@pytest.mark.whole
 def test_everything_public_prints_as_one_short_line(folder: Path) -> None:
     for thing in printed_things(folder):
         text = repr(thing)

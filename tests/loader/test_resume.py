@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stores import make_rows, write_store
 
+import tts_prep.loader
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     BatchSampler,
@@ -17,9 +18,7 @@ from tts_prep.loader import (
     LengthBucketBatchSampler,
     RandomSampler,
     SequentialSampler,
-    SubsetRandomSampler,
     UtteranceDataset,
-    WeightedRandomSampler,
 )
 
 LENGTHS = st.lists(st.integers(1, 200), min_size=1, max_size=60)
@@ -122,8 +121,8 @@ SAMPLERS = {
     "sequential": lambda: SequentialSampler(range(23)),
     "random": lambda: RandomSampler(range(23), seed=3),
     "replacement": lambda: RandomSampler(range(23), replacement=True, num_samples=31),
-    "weighted": lambda: WeightedRandomSampler(np.arange(23.0), 12),
-    "subset": lambda: SubsetRandomSampler([3, 5, 11, 2]),
+    "weighted": lambda: tts_prep.loader.WeightedRandomSampler(np.arange(23.0), 12),
+    "subset": lambda: tts_prep.loader.SubsetRandomSampler([3, 5, 11, 2]),
     "distributed": lambda: DistributedSampler(23, 3, 1),
     "batches": lambda: BatchSampler(RandomSampler(range(23)), 4),
     "short batches": lambda: BatchSampler(DistributedSampler(23, 2, 0), 5, drop_last=True),

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from stores import edit_manifest, make_rows, seal_again, write_store
 
+import tts_prep.loader
 import tts_prep.loader.dataset.store
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.loader import ChainDataset, UtteranceDataset, collate
+from tts_prep.loader import UtteranceDataset, collate
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_a_row_outside_of_its_shard_is_an_error(store, column, value):
     assert dataset[1].id
     with pytest.raises(CorruptStoreError, match=r"verify"):
         _ = dataset[2].waveform
-    chain = ChainDataset(dataset, dataset)
+    chain = tts_prep.loader.ChainDataset(dataset, dataset)
     for select in (dataset.__getitems__, chain.__getitems__, lambda positions: [dataset[i] for i in positions]):
         with pytest.raises(CorruptStoreError, match=r"verify"):
             collate(select([1, 2]))

@@ -87,6 +87,7 @@ assert_type(collate(dataset[:2]), Batch)
 """
 
 
+@pytest.mark.whole
 def test_a_script_passes_the_strict_type_checker_with_the_types_that_it_asserts(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     pytest.importorskip("torch")
@@ -100,6 +101,7 @@ def test_a_script_passes_the_strict_type_checker_with_the_types_that_it_asserts(
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+@pytest.mark.whole
 def test_the_same_script_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("typing_extensions")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import (
     OPTIONS,
     WRITTEN_STORE,
@@ -130,7 +131,6 @@ def add(
       tts-prep add store --columns scores.csv
       tts-prep add store --license cc-by-4.0 --origin "Read by one speaker in 2024, cut by hand"
     """
-    from tts_prep.cli.freshness import record_imports, say_if_outdated
     from tts_prep.errors import ConfigurationError
 
     asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
@@ -146,8 +146,8 @@ def add(
     for addition in asked:
         if addition.add:
             addition.add(store, options)
-    record_imports(store, options, columns)
-    say_if_outdated(store)
+    doors.asked("sources", "imports")(store, options, columns)
+    doors.asked("sources", "outdated")(store)
 
 
 def _add_provenance(store: Path, licence: str, origin: str) -> None:

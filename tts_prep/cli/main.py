@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
@@ -156,12 +157,11 @@ def _kept_in_history(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(run)
     def recorded(**options: Any) -> Any:
-        from tts_prep.cli.freshness import recorded_in_history
-
         arguments = click.get_current_context().obj or ()
         # What is removed is not named.
         is_removed = options.get("ids") or options.get("speakers")
-        with recorded_in_history(options["store"], arguments[:1] if is_removed else arguments):
+        kept = doors.asked("sources", "history")(options["store"], arguments[:1] if is_removed else arguments)
+        with kept or nullcontext():
             return run(**options)
 
     return recorded

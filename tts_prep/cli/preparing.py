@@ -14,7 +14,6 @@ import numpy as np
 
 from tts_prep import doors
 from tts_prep.cli.features import ParsedFeatures, add_models, parse_features
-from tts_prep.cli.freshness import record_command, say_if_imports_changed
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_of
 from tts_prep.cli.verbosity import say
@@ -136,9 +135,9 @@ def _prepare_and_report(
     if parsed.aligner:
         doors.need("added", "durations")(store, parsed.aligner, how["jobs"])
     command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
-    record_command(store, options, f"{part.number}-{part.count}" if part else "", **command)
+    doors.asked("sources", "command")(store, options, f"{part.number}-{part.count}" if part else "", **command)
     if not part:
-        say_if_imports_changed(store)
+        doors.asked("sources", "outdated imports")(store)
 
 
 def _like(parsed: ParsedFeatures, store: Path) -> ParsedFeatures:

@@ -24,10 +24,10 @@ def demo(folder: Path) -> None:
     import numpy as np
 
     from tts_prep.cli.commands.corpora import corpus_command
-    from tts_prep.cli.commands.info import info
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.layout import SHARDS
+    from tts_prep.inspection.info import info
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.corpora.registry import get_corpus
 

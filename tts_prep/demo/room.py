@@ -8,5 +8,5 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "A small corpus, synthesized by espeak-ng.",
     {"commands": (Row("demo", "tts_prep.demo.command:demo", group=MAKE),)},
-    needs=("export",),
+    needs=("export", "inspection"),
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import OUTPUT_FOLDER, READ_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
@@ -48,10 +49,9 @@ def export(store: Path, folder: Path, layout: str, licence: str) -> None:
       tts-prep export store cuts --to lhotse
       tts-prep export store dataset --to parquet --license cc-by-4.0
     """
-    from tts_prep.cli.freshness import say_if_outdated
     from tts_prep.export import export as export_store
     from tts_prep.quantities import count_text
 
     files = export_store(store, layout, folder, licence=licence, report=say)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
-    say_if_outdated(store)
+    doors.asked("sources", "outdated")(store)

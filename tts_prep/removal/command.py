@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, with_options
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.preprocess.option import OptionTable
@@ -39,7 +40,6 @@ def remove(
       tts-prep remove store --ids withdrawn.txt
     """
     from tts_prep.additions.add_columns import remove_columns
-    from tts_prep.cli.freshness import forget_removed
     from tts_prep.cli.progress import make_progress
     from tts_prep.errors import ConfigurationError
     from tts_prep.preprocess.corpora.corrections import Corrections
@@ -52,7 +52,7 @@ def remove(
     with make_progress(sys.stderr) as progress:
         if names or arrays:
             remove_columns(store, names, arrays, progress=progress)
-            forget_removed(store)
+            doors.asked("sources", "removed")(store)
             say(f"{store}: removed {', '.join([*names, *arrays])}")
         if not ids and not speakers:
             return

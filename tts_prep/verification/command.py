@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, store_or_url, takes
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
 from tts_prep.preprocess.option import OptionTable
@@ -112,7 +113,6 @@ def _at_hand(
     """Return the folder of a store, and what downloads a file of it that lies behind a URL."""
     if cache is None:
         return Path(store), None
-    from tts_prep import doors
     from tts_prep.format.records.manifest import read_manifest
 
     cached = doors.need("schemes", str(store).partition(":")[0])(str(store), cache, cache_size)
@@ -146,7 +146,6 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
 
 
 def _repair(store: Path, corpus: Path, given: Repair) -> int:
-    from tts_prep.cli.freshness import say_if_outdated
     from tts_prep.cli.progress import make_progress
     from tts_prep.cli.settings import split_lists
     from tts_prep.preprocess.corpora.registry import import_reader
@@ -167,7 +166,7 @@ def _repair(store: Path, corpus: Path, given: Repair) -> int:
             jobs=given.jobs or available_jobs(),
             progress=progress,
         )
-    say_if_outdated(store)
+    doors.asked("sources", "outdated")(store)
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0
         say(f"{store}: all {count} files are intact; nothing to repair")

@@ -32,6 +32,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site / "my_loudness.py").write_text(code)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("installed")
 def test_the_feature_of_another_package_is_made_with_its_settings(corpus: Path, tmp_path: Path) -> None:
     mel = PRESETS["tacotron2"]
@@ -45,6 +46,7 @@ def test_the_feature_of_another_package_is_made_with_its_settings(corpus: Path, 
         np.testing.assert_allclose(utterance.arrays["loudness"], utterance.mel.mean(axis=1) + 2, rtol=1e-5)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("installed")
 def test_an_entry_point_that_leads_nowhere_is_named() -> None:
     with pytest.raises(ConfigurationError, match="feature: 'lost' of my_loudness:gone cannot be loaded"):
@@ -63,6 +65,7 @@ def test_a_setting_that_a_feature_of_another_package_does_not_have_is_named() ->
         make_feature("loudness", {"offset": "loud"}, PRESETS["tacotron2"])
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("installed")
 def test_features_are_listed_with_the_help_of_their_settings_also_those_of_other_packages(capsys) -> None:
     status, out, err = run(capsys, "features")

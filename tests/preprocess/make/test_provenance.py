@@ -13,21 +13,14 @@ from corpora import TEXTS, write_ljspeech
 from killing import contents
 from stores import make_rows, of_room, write_store
 
+import tts_prep.loader
+import tts_prep.preprocess
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.provenance import write_provenance
-from tts_prep.loader import ChainDataset, TransformDataset, UtteranceDataset
-from tts_prep.preprocess import (
-    Configuration,
-    Part,
-    Progress,
-    Provenance,
-    add_columns,
-    add_provenance,
-    finish_store,
-    prepare,
-)
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import Configuration, Part, Progress, Provenance, finish_store, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.transaction import StoreTransaction
@@ -85,9 +78,9 @@ def test_a_store_that_is_told_later_has_the_bytes_of_one_that_was_told_at_once(
 ) -> None:
     make(corpus, tmp_path / "store")
     inode = (tmp_path / "store" / "shards" / "00000.h5").stat().st_ino
-    add_provenance(tmp_path / "store", Provenance(licence=SAID.licence))
+    tts_prep.preprocess.add_provenance(tmp_path / "store", Provenance(licence=SAID.licence))
     assert said(tmp_path / "store") == {"license": "cc-by-4.0"}
-    add_provenance(tmp_path / "store", Provenance(origin=f"  {SAID.origin}\n"))
+    tts_prep.preprocess.add_provenance(tmp_path / "store", Provenance(origin=f"  {SAID.origin}\n"))
     assert contents(tmp_path / "store") == contents(original)
     assert (tmp_path / "store" / "shards" / "00000.h5").stat().st_ino == inode
 
@@ -134,7 +127,7 @@ def test_another_licence_than_that_of_a_complete_store_is_refused(corpus: Path, 
 
 def test_everything_that_changes_a_store_keeps_what_it_says(corpus: Path, store: Path) -> None:
     ids = list(UtteranceDataset(store).id)
-    add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
+    tts_prep.preprocess.add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
     assert said(store) == AS_STORED
     before = contents(store)
     (store / "manifest.json").write_bytes(b"{}")
@@ -179,7 +172,7 @@ def test_what_a_hostile_store_says_is_an_error(store: Path, value: object, messa
 
 def test_a_licence_with_control_characters_is_refused(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="license: expected a text, found the character"):
-        add_provenance(store, Provenance(licence="mit\x00"))
+        tts_prep.preprocess.add_provenance(store, Provenance(licence="mit\x00"))
 
 
 @pytest.mark.parametrize("licence", ["mit\x00", "mit \udcff", "x" * 200_000])
@@ -201,14 +194,14 @@ def test_a_run_refuses_it_before_it_makes_a_shard(licence: str, corpus: Path, tm
     ],
 )
 def test_a_text_of_any_script_is_kept(text: str, store: Path) -> None:
-    add_provenance(store, Provenance(text, text))
+    tts_prep.preprocess.add_provenance(store, Provenance(text, text))
     assert said(store) == {"license": text, "origin": text}
 
 
 def test_a_file_that_was_changed_by_hand_does_not_replace_what_was_said(store: Path) -> None:
     (store / "provenance.json").write_bytes(b'{"license": "mit"}\n')
     ids = list(UtteranceDataset(store).id)
-    add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
+    tts_prep.preprocess.add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
     assert said(store) == AS_STORED
 
 
@@ -244,9 +237,9 @@ def test_a_part_that_says_nothing_removes_nothing_that_another_says_meanwhile(
 def test_a_chain_names_the_licence_of_every_store(store: Path, tmp_path: Path) -> None:
     other = write_store(tmp_path / "other", make_rows([20, 30]))
     silent = write_store(tmp_path / "silent", make_rows([20, 30]))
-    add_provenance(other, Provenance(licence="mit"))
+    tts_prep.preprocess.add_provenance(other, Provenance(licence="mit"))
     first, *others = (UtteranceDataset(path, verify=True) for path in (silent, other))
-    chain = ChainDataset(TransformDataset(first, lambda utterance: utterance), *others)
+    chain = tts_prep.loader.ChainDataset(tts_prep.loader.TransformDataset(first, lambda utterance: utterance), *others)
     assert [found.licence for found in chain.stores()] == ["", "mit"]
     assert chain[len(first)].store.licence == "mit"
     assert UtteranceDataset(store).metadata.origin == SAID.origin

@@ -26,6 +26,7 @@ def test_a_process_whose_kernel_is_in_the_cache_waits_for_no_other(monkeypatch: 
     assert get_ready(config, never) == 0
 
 
+@pytest.mark.whole
 def test_only_energy_of_magnitudes_is_computed_with_the_mel() -> None:
     magnitude, log_mel, pitch = (
         make_feature(name, settings, PRESETS["hifigan"])

@@ -12,9 +12,10 @@ from commands import run
 from killing import contents
 from stores import of_room
 
+import tts_prep.preprocess
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.atomic import replacement_folder
-from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, add_array, make_feature, prepare
+from tts_prep.preprocess import ArraySpec, Configuration, Part, Result, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 
@@ -54,7 +55,7 @@ def test_the_temporary_files_of_a_killed_array_write_are_removed_by_the_next_run
 
 def test_the_temporary_files_of_a_killed_addition_are_removed_by_the_next_one(copy: Path, tmp_path: Path) -> None:
     fresh = Path(shutil.copytree(copy, tmp_path / "fresh"))
-    add_array(fresh, "first", first_frames)
+    tts_prep.preprocess.add_array(fresh, "first", first_frames)
 
     def fail_later(utterance: Any) -> Any:
         if utterance.id == "S-0004":
@@ -65,12 +66,12 @@ def test_the_temporary_files_of_a_killed_addition_are_removed_by_the_next_one(co
         return first_frames(utterance)
 
     with pytest.raises(KeyboardInterrupt):
-        add_array(copy, "first", fail_later)
+        tts_prep.preprocess.add_array(copy, "first", fail_later)
     begun = replacement_folder(copy)
     assert (begun / "arrays/first/00000.h5").exists()
     assert not list(begun.rglob("*.partial"))
     (begun / "arrays/first/00001.h5.0a1b.partial").write_bytes(b"half")
-    add_array(copy, "first", first_frames)
+    tts_prep.preprocess.add_array(copy, "first", first_frames)
     assert contents(copy) == contents(fresh)
     assert not left_beside(copy)
 
@@ -93,7 +94,7 @@ def test_an_end_before_anything_was_made_leaves_nothing_beside_the_store(copy: P
 
     before = contents(copy)
     with pytest.raises(KeyboardInterrupt):
-        add_array(copy, "first", fail)
+        tts_prep.preprocess.add_array(copy, "first", fail)
     assert contents(copy) == before
     assert not left_beside(copy)
 
@@ -112,7 +113,7 @@ def test_an_addition_to_a_broken_store_names_its_file_and_the_repair(copy: Path)
     with pytest.raises(
         StoreError, match=rf"^{path}: its bytes do not match.* 'tts-prep verify {copy} --repair CORPUS'"
     ):
-        add_array(copy, "first", first_frames)
+        tts_prep.preprocess.add_array(copy, "first", first_frames)
     assert contents(copy) == before
 
 
@@ -177,4 +178,4 @@ def test_an_export_into_a_store_is_refused_before_anything_is_written(
 
 def test_a_number_of_processes_that_is_a_text_is_refused(copy: Path) -> None:
     with pytest.raises(ConfigurationError, match="jobs: expected an integer, found '2'"):
-        add_array(copy, "first", first_frames, jobs="2")  # type: ignore[arg-type]
+        tts_prep.preprocess.add_array(copy, "first", first_frames, jobs="2")  # type: ignore[arg-type]

@@ -37,6 +37,7 @@ def arpabet():
     return get_frontend("arpabet")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ENGLISH)
 def test_decoding_the_ids_of_any_phonemes_gives_them_back(name: str) -> None:
     frontend = get_frontend(name)
@@ -56,6 +57,7 @@ def test_decoding_the_ids_of_any_phonemes_gives_them_back(name: str) -> None:
     check()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ENGLISH)
 def test_results_do_not_depend_on_what_came_before(name: str) -> None:
     strange = ["\x01+5S (", "\x00", "<voice name='de'>", "[[h@l'oU]]", 'open " quote', "Ωд naïve", "x " * 500, "— — —"]
@@ -90,6 +92,7 @@ def test_a_bare_language_code_is_its_most_spoken_voice() -> None:
     )
 
 
+@pytest.mark.whole
 def test_a_language_that_one_utterance_asks_for_in_vain_costs_that_utterance_only() -> None:
     frontend = get_frontend("espeak")
     with pytest.raises(TextError, match="espeak-ng has no 'xx'"):
@@ -98,6 +101,7 @@ def test_a_language_that_one_utterance_asks_for_in_vain_costs_that_utterance_onl
         get_frontend("arpabet").phoneticize("a", "de")
 
 
+@pytest.mark.whole
 def test_a_text_is_normalized_by_the_rules_of_its_language_alone() -> None:
     frontend = get_frontend("espeak", language="de")
     assert frontend.normalize("Nr. 5") == "Nummer fünf"
@@ -106,6 +110,7 @@ def test_a_text_is_normalized_by_the_rules_of_its_language_alone() -> None:
     assert get_frontend("phonemes").normalize("Mr. 5") == "Mr. 5"
 
 
+@pytest.mark.whole
 def test_punctuation_is_a_token_of_its_own_on_request_as_in_the_lists_of_styletts2() -> None:
     text = 'He said: "no", in this respect.'
     assert get_frontend("espeak").phoneticize(text) == 'hiː sˈɛd: "nˈoʊ", ɪn ðɪs ɹᵻspˈɛkt.'
@@ -129,6 +134,7 @@ def test_the_arpabet_vocabulary_has_81_symbols_after_parakeets(arpabet) -> None:
     assert used <= set(symbols)
 
 
+@pytest.mark.whole
 def test_words_have_the_pronunciation_of_the_dictionary_between_start_and_end(arpabet) -> None:
     assert arpabet.phoneticize("Hello, world!") == "HH AH0 L OW1 ▁ , ▁ W ER1 L D ▁ !"
     ids = arpabet.numericalize("HH OW1").tolist()
@@ -187,6 +193,7 @@ def test_characters_have_the_ids_of_parakeets_table() -> None:
     assert [symbol for _, symbol in frontend.remarks("Don't stop...", "dont stop.")] == ["'"]
 
 
+@pytest.mark.whole
 def test_characters_are_lower_case_without_accents_and_digits() -> None:
     frontend = get_frontend("characters")
     text = frontend.phoneticize(frontend.normalize('The "CAFÉ" cost £5; isn’t it — well…?'))
@@ -209,6 +216,7 @@ def test_texts_that_are_phonemes_are_left_as_they_are() -> None:
     assert frontend.numericalize("$ ˈ").tolist() == [0, 16, 156]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["arpabet", "characters", "phonemes"])
 @pytest.mark.parametrize("text", ["", "  ", "?!", "— …"])
 def test_nothing_to_speak_is_an_error(name: str, text: str) -> None:
@@ -216,6 +224,7 @@ def test_nothing_to_speak_is_an_error(name: str, text: str) -> None:
         get_frontend(name).phoneticize(text)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -248,6 +257,7 @@ def test_unknown_symbols_are_remarked_whatever_becomes_of_them() -> None:
         assert list(frontend.remarks("aдbд", "aдbд")) == [(UNKNOWN_SYMBOLS, "д")] * 2
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("count", [3000, pytest.param(30_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", ENGLISH)
 def test_thousands_of_utterances_leak_no_memory(name: str, count: int) -> None:

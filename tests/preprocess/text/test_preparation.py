@@ -47,6 +47,7 @@ def test_kokoros_phones_are_those_of_misaki(language: str, text: str, expected: 
     assert several.phoneticize(text).replace(" ", "").replace("▁", " ") == expected
 
 
+@pytest.mark.whole
 def test_kokoros_heteronyms_have_its_phones() -> None:
     read = TextReader(TextConfig(symbols="kokoro")).read
     assert read("They advocate peace, an advocate of it.", None, normalized=True)[1] == (
@@ -79,6 +80,7 @@ def test_coquis_marks_are_those_that_its_cleaners_leave() -> None:
     assert get_frontend("espeak", symbols="vits").phoneticize('Well; "he"') == 'wˈɛl; "hiː"'
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "settings",
     [

@@ -20,6 +20,7 @@ else:
     pass
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("language", "name"),
     [
@@ -39,6 +40,7 @@ def test_a_language_has_a_frontend_by_default(language: str, name: str) -> None:
     assert Configuration(text=TextConfig(language=language)).as_dict()["text"]["frontend"] == name
 
 
+@pytest.mark.whole
 def test_each_language_of_a_corpus_has_its_frontend_and_all_share_one_table() -> None:
     pytest.importorskip("pypinyin")
     pytest.importorskip("rjieba")
@@ -57,6 +59,7 @@ def test_each_language_of_a_corpus_has_its_frontend_and_all_share_one_table() ->
     assert {"espeak-ng", "pypinyin"} <= both.software().keys()
 
 
+@pytest.mark.whole
 def test_a_shared_table_may_be_given() -> None:
     pytest.importorskip("pypinyin")
     pytest.importorskip("rjieba")

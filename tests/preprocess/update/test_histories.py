@@ -450,6 +450,7 @@ class Histories(RuleBasedStateMachine):
         assert contents(self.store) == before, said
 
 
+@pytest.mark.whole
 def test_a_store_after_any_history_has_the_bytes_of_a_fresh_build_or_names_what_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -463,6 +464,7 @@ def test_a_store_after_any_history_has_the_bytes_of_a_fresh_build_or_names_what_
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_what_an_interrupted_update_left_out_is_said_by_the_next_command_once(tmp_path: Path, is_kept: bool) -> None:
     corpus, store = Corpus(tmp_path / "corpus"), tmp_path / "store"
@@ -493,6 +495,7 @@ def test_what_an_interrupted_update_left_out_is_said_by_the_next_command_once(tm
     assert (status, f"{expected}" in said) == (0, False), said
 
 
+@pytest.mark.whole
 def test_values_of_files_that_move_to_other_shards_have_the_bytes_of_a_fresh_build(tmp_path: Path) -> None:
     corpus, store = Corpus(tmp_path / "corpus"), tmp_path / "store"
     rows = tuple(Row(f"S-{n:02d}", f"Row {'abcde'[n]}", n) for n in range(5))

@@ -22,10 +22,11 @@ from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 from stores import of_room
 
+import tts_prep.preprocess
 from tts_prep.errors import StoreError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Configuration, Result, add_array, add_columns, make_feature, prepare
+from tts_prep.preprocess import Configuration, Result, make_feature, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.energy import EnergyFeature
@@ -235,7 +236,7 @@ def first_frames(utterance: Any) -> Any:
 def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named(tmp_path: Path) -> None:
     store = tmp_path / "store"
     make(tmp_path / "corpus", store, ROWS)
-    add_array(store, "first", first_frames)
+    tts_prep.preprocess.add_array(store, "first", first_frames)
     values = {utterance.id: np.array(utterance.arrays["first"]) for utterance in UtteranceDataset(store)}
     # The first row is gone, so that every row lies elsewhere.
     result = make(tmp_path / "corpus", store, ROWS[1:], existing="update")
@@ -254,7 +255,7 @@ def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Pa
     store = tmp_path / "store"
     make(tmp_path / "corpus", store, ROWS[:6])
     labels = ["good", "bad", "good", "", "bad", "good"]
-    add_columns(store, {"id": [row.id for row in ROWS[:6]], "score": [*range(6)], "label": labels})
+    tts_prep.preprocess.add_columns(store, {"id": [row.id for row in ROWS[:6]], "score": [*range(6)], "label": labels})
     changed = [ROWS[6], ROWS[0], replace(ROWS[1], text="Another text."), *ROWS[2:6]]
     (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
     assert (incomplete.rows, incomplete.is_kept) == (2, True)
@@ -269,7 +270,7 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
     ids = [row.id for row in MANY]
     keep = [("yes", "no", "unsure")[number % 3] for number in range(23)]
     kind = ["" if number == 4 else "ab"[number % 2] for number in range(23)]
-    add_columns(store, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
+    tts_prep.preprocess.add_columns(store, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
     old = shards_of(store)
     changed = [*MANY[:9], replace(MANY[9], text="Other words."), *MANY[10:]]
     (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
@@ -286,7 +287,7 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
     assert [fault for _, fault in verify_store(store) if fault] == []
     # The same values and categories as if somebody had added them to a fresh build; only the checksum is the first one.
     make(tmp_path / "corpus", fresh, changed)
-    add_columns(fresh, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
+    tts_prep.preprocess.add_columns(fresh, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
     specs = [read_manifest(path).specs["external_columns"] for path in (store, fresh)]
     assert specs[0].categories == specs[1].categories == {"keep": ("", "no", "unsure", "yes"), "kind": ("", "a", "b")}
     # The next update links the files of columns again.
@@ -423,7 +424,7 @@ def test_kills_of_updates_leave_the_old_store_or_the_bytes_of_a_fresh_build(tmp_
 def test_free_texts_of_unchanged_rows_are_kept_and_new_rows_have_empty_ones(tmp_path: Path) -> None:
     store, notes = tmp_path / "store", ["n" * 300, "", "two\nlines", "ä", "e", "f"]
     make(tmp_path / "corpus", store, ROWS[:6])
-    add_columns(store, {"id": [row.id for row in ROWS[:6]], "note": notes, "heard": notes[::-1]})
+    tts_prep.preprocess.add_columns(store, {"id": [row.id for row in ROWS[:6]], "note": notes, "heard": notes[::-1]})
     changed = [ROWS[0], replace(ROWS[1], text="Another text."), *ROWS[2:6], ROWS[6]]
     result = make(tmp_path / "corpus", store, changed, existing="update")
     dataset = UtteranceDataset(store, verify=True)
@@ -472,7 +473,9 @@ def test_categories_are_those_of_the_rows_after_some_were_removed_or_changed(
     tmp_path: Path, many: Path, rows: list[Row]
 ) -> None:
     shutil.copytree(many, tmp_path, dirs_exist_ok=True)
-    add_columns(tmp_path / "store", {"id": [row.id for row in MANY], "note": [f"note {row.id}" for row in MANY]})
+    tts_prep.preprocess.add_columns(
+        tmp_path / "store", {"id": [row.id for row in MANY], "note": [f"note {row.id}" for row in MANY]}
+    )
     make(tmp_path / "corpus", tmp_path / "store", rows, existing="update")
     # A changed row has no value any more.
     expected = [f"note {row.id}" if row in MANY else "" for row in rows]

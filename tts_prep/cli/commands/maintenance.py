@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.cli.verbosity import quiet_option, say
 
@@ -25,7 +26,6 @@ def finish(store: Path, max_failures: str) -> None:
       tts-prep ljspeech LJSpeech-1.1 store --part 2/2
       tts-prep finish store
     """
-    from tts_prep.cli.freshness import say_if_outdated
     from tts_prep.cli.preparing import failures_text, made_text
     from tts_prep.preprocess.make.parts import finish_store
 
@@ -33,4 +33,4 @@ def finish(store: Path, max_failures: str) -> None:
     say(made_text(store, manifest))
     if manifest.totals["failures"]:
         say(failures_text(store, manifest.totals["failures"]))
-    say_if_outdated(store)
+    doors.asked("sources", "outdated")(store)

@@ -1,0 +1,1 @@
+"""Whether a store is older than what it was made from."""
