@@ -15,8 +15,8 @@ import soundfile
 
 from tts_prep.preprocess.audio.framing import aligned_waveform
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-from tts_prep.preprocess.audio.processor import AudioProcessor
 from tts_prep.recipes import accepted
+from tts_prep.signals.processor import AudioProcessor
 
 PAGE = Path(__file__).parent / "recipes.md"
 

@@ -181,7 +181,7 @@ def of_package(folder: Path) -> Values:
 
 def _mels(folder: Path) -> Values:
     from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-    from tts_prep.preprocess.audio.processor import AudioProcessor
+    from tts_prep.signals.processor import AudioProcessor
 
     clip = folder / "clip.wav"
     both = np.stack([_voice(0.8, 130, 40_000), 0.5 * _voice(0.8, 210, 40_000)], 1)

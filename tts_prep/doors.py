@@ -34,6 +34,7 @@ DOORS: Final[Mapping[str, str]] = {
     "arrays": "a function that makes an array of an updated store again, and, as text, the option that adds it again",
     "kept": "a function that keeps arrays of an old store in a way of their own",
     "containers": "a kind of recordings besides WAV",
+    "inside": "a function that reads a recording inside a file, such as a cell of a table",
     "encodings": "a function that inspects the samples of a codec inside WAV",
     "tables": "a function that yields the rows of a table in a file",
     "backends": "a function that runs jobs elsewhere than in processes on this machine",

@@ -27,7 +27,7 @@ CORE = ("format", "preprocess", "loader", "cli")
 """The folders of the core."""
 
 ORDER = (
-    *("option", "source_utterance", "recording_locations", "table_values", "table_files"),
+    *("option", "source_utterance", "recording_locations"),
     *("audio", "text", "corpora", "features", "configuration", "workers"),
     *("plan", "make", "update", "run"),
 )

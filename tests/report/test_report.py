@@ -24,8 +24,8 @@ from corpora import write_ljspeech
 from PIL import Image
 from stores import edit_manifest, make_rows, write_store
 
+from tts_prep.inspection.settings import setting_tables
 from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.dataset.settings import setting_tables
 from tts_prep.pictures.spectrogram import mel_picture, sound
 from tts_prep.preprocess import add_columns
 from tts_prep.report.cards import Cards

@@ -11,5 +11,6 @@ ROOM: Final = Room(
         "added": (Row("durations", "tts_prep.additions.command:align"),),
         "commands": (Row("add", "tts_prep.additions.command:add", group=MAKE),),
     },
+    needs=("tables",),
     libraries={"pandas": "pandas"},
 )

@@ -20,5 +20,5 @@ ROOM: Final = Room(
         "lists": (Row("listed", "tts_prep.corpora.manifests.lists:ListedArrays"),),
         "tables": (Row(ANY, "tts_prep.corpora.manifests.containers:table_rows", keys=_TABLES),),
     },
-    libraries={"pyarrow": "parquet"},
+    needs=("tables",),
 )

@@ -16,7 +16,7 @@ from tts_prep.format.hdf5.datasets import Locations, map_file, read_string
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.layout import FIXED_COLUMNS, KEY_BYTES, ROW_KEYS
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.loader.dataset.settings import setting_tables
+from tts_prep.inspection.settings import setting_tables
 from tts_prep.loader.dataset.store import Store
 
 Rows = npt.NDArray[np.int64]

@@ -28,7 +28,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, number_or_text
 
-_ANSWER = "tts_prep.format.hdf5.foreign:answer"
+_ANSWER = "tts_prep.imports.foreign_hdf5:answer"
 _MAX_HEADER: Final = 1 << 16
 _MAX_ARRAY: Final = 1 << 29
 """The maximum size of an array in bytes, which a file that takes no space on a disk can have too."""
@@ -136,7 +136,7 @@ def _text(error: Exception) -> str:
 
 
 def ask_hdf5(path: Path, *request: str) -> tuple[Any, bytes]:
-    """Return the answer of `tts_prep.format.hdf5.foreign.answer` in a separate process.
+    """Return the answer of `tts_prep.imports.foreign_hdf5.answer` in a separate process.
 
     Raises:
         OSError: the file cannot be opened, or is not a regular file.

@@ -165,8 +165,8 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
     if not any(name.startswith("columns/language") for name in manifest.datasets.get(INDEX, {})):
         return {}
     # Imported late, as in `_medians`.
+    from tts_prep.inspection.settings import languages_text
     from tts_prep.loader import UtteranceDataset
-    from tts_prep.loader.dataset.settings import languages_text
 
     return {"languages": languages_text(manifest, UtteranceDataset(store))}
 

@@ -74,8 +74,8 @@ def _write_sound(store: Path, utterance: Utterance, path: Path) -> None:
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.files.atomic import replacing
     from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.preprocess.audio.processor import AudioProcessor
     from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.signals.processor import AudioProcessor
 
     if utterance.seconds > _MAX_SECONDS:
         raise ConfigurationError(f"{path}: {utterance.seconds:.0f} s long, expected at most {_MAX_SECONDS} s")

@@ -13,5 +13,6 @@ ROOM: Final = Room(
         "views": (Row("plot", f"{_VIEWS}:plot"), Row("html", f"{_VIEWS}:html")),
         "commands": (Row("plot", "tts_prep.pictures.command:plot", group=INSPECT),),
     },
+    needs=("signals",),
     libraries={"jinja2": "report", "markupsafe": "report", "PIL": "report", "matplotlib": "plot"},
 )

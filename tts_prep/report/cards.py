@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from tts_prep.loader.dataset.settings import default_language
+from tts_prep.inspection.settings import default_language
 from tts_prep.pictures.clip import Clip
 from tts_prep.pictures.drawing import Drawing
 from tts_prep.pictures.spectrogram import draw_spectrogram, sound

@@ -9,7 +9,7 @@ import numpy as np
 from tts_prep import __version__
 from tts_prep.diff.stores import CAUSES
 from tts_prep.format.files.atomic import replacing
-from tts_prep.loader.dataset.settings import recipe_text
+from tts_prep.inspection.settings import recipe_text
 from tts_prep.pictures.templates import make_environment
 from tts_prep.quantities import bytes_text, count_text, duration_text, number_text, share_text
 from tts_prep.report.charts import histogram

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tts_prep import __version__
 from tts_prep.checks.catalogue import Threshold
 from tts_prep.format.files.atomic import replacing
-from tts_prep.loader.dataset.settings import recipe_text, setting_tables
+from tts_prep.inspection.settings import recipe_text, setting_tables
 from tts_prep.pictures.templates import make_environment
 from tts_prep.pictures.utterances import mel_axis
 from tts_prep.report.cards import MAX_SOUND_BYTES, Cards

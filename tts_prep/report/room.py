@@ -13,6 +13,6 @@ ROOM: Final = Room(
             Row("plan", "tts_prep.report.command:plan", group=INSPECT),
         )
     },
-    needs=("acoustics", "checks", "diff", "pictures"),
+    needs=("acoustics", "checks", "diff", "inspection", "pictures"),
     libraries={"jinja2": "report", "markupsafe": "report"},
 )

@@ -13,5 +13,5 @@ ROOM: Final = Room(
             Row("merge-decisions", "tts_prep.review.command:merge_decisions", group=INSPECT),
         )
     },
-    needs=("acoustics", "checks", "pictures", "report"),
+    needs=("acoustics", "checks", "pictures", "report", "signals"),
 )

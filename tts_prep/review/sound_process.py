@@ -48,7 +48,7 @@ def _recording(root: Path, configuration: Mapping[str, Any], row: Mapping[str, A
 
 def _audible(store: Path, configuration: Mapping[str, Any], mel: Any) -> npt.NDArray[Any]:
     """Return a waveform whose mel is about the given one."""
-    from tts_prep.preprocess.audio.processor import AudioProcessor
     from tts_prep.preprocess.configuration.records import Configuration
+    from tts_prep.signals.processor import AudioProcessor
 
     return AudioProcessor(Configuration.from_dict(store, configuration).mel).to_waveform(mel)

@@ -14,7 +14,6 @@ from corpora import speech_like
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.config import RESAMPLERS, ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.audio.processor import AudioProcessor
 from tts_prep.preprocess.audio.reading import read_waveform
 from tts_prep.preprocess.audio.resampling import resample
 
@@ -118,7 +117,10 @@ def test_soxr_has_as_many_samples_as_librosas_resample(rate: int, sample_rate: i
         np.testing.assert_array_equal(resample(x, rate, sample_rate), expected)
 
 
+@pytest.mark.whole
 def test_channels_levels_and_lengths_are_those_of_the_preparation(tmp_path: Path) -> None:
+    from tts_prep.signals.processor import AudioProcessor
+
     left, right = 0.9 * np.sin(np.arange(1_500) / 7), 0.5 * np.sin(np.arange(1_500) / 5)
     path = tmp_path / "a.wav"
     soundfile.write(path, np.stack([left, right], 1), 24_000, "FLOAT")

@@ -7,7 +7,8 @@ from pathlib import Path
 from tts_prep.corpora.manifests.rows import MAX_LINE, Row, open_text
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.recording_locations import ask_table, table_cell
+from tts_prep.preprocess.recording_locations import table_cell
+from tts_prep.tables.process import ask_table
 
 _SEPARATORS = ("\t", "|", ",", ";")
 _QUOTING = ",;"

@@ -1,4 +1,4 @@
-"""Read and validate parquet and arrow files, in the separate process of `preprocess.recording_locations.ask_table`.
+"""Read and validate parquet and arrow files, in the separate process of `tables.process.ask_table`.
 
 A changed byte of such a file can crash the Arrow library.
 """

@@ -12,7 +12,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.compression import Compression
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.audio.processor import AudioProcessor
+from tts_prep.signals.processor import AudioProcessor
 
 
 def test_reading_resamples_and_scales_the_peak(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Tables in files: parquet and arrow, with the recordings inside them, and the cells of tables as numbers."""
