@@ -71,8 +71,9 @@ docs: $(INSTALLED)
 install-optional: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group frameworks
 
-# What `make test` left out because a library was not installed, and nothing else.
+# What `make test` left out because a library was not installed, and nothing else; types once more, with those of torch.
 test-optional: install-optional
+	$(BIN)/mypy
 	$(IN_MEMORY) $(BIN)/python -m pytest --numprocesses auto --dist worksteal --left-out -rs
 
 # Update the pinned versions of the demo and of releases, for all systems and versions of Python; needs uv.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from corpora import write_ljspeech
+from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
 
@@ -68,6 +69,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         import_librosa()
 
+
+FORKED_WORKERS = ForkedWorkers()
 
 MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
@@ -140,6 +143,13 @@ def shared_hdf5_process(
     """Let tests share a process that reads HDF5 files, but for those with the mark ``own_hdf5_process``."""
     if not request.node.get_closest_marker("own_hdf5_process"):
         monkeypatch.setattr("tts_prep.format.hdf5.process.child_process", hdf5_process.lend)
+
+
+@pytest.fixture(autouse=True)
+def workers_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let worker processes start in no time, but for tests with the mark ``own_workers``."""
+    if not request.node.get_closest_marker("own_workers"):
+        monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", FORKED_WORKERS)
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,10 @@ from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import Worker, _signals_blocked, worker_pool
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 
+OWN = pytest.mark.own_workers
 
+
+@OWN
 def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +47,7 @@ def test_a_pool_that_is_ended_as_soon_as_it_is_started_ends_without_a_traceback(
     assert not tracebacks
 
 
+@OWN
 @pytest.mark.parametrize("moment", ["starting", "getting-ready", "working"])
 def test_a_run_that_is_interrupted_with_more_to_do_than_the_pool_has_taken_up_ends_without_a_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -113,6 +117,7 @@ def test_an_interruption_of_an_import_is_not_raised_again_while_a_process_starts
     assert started
 
 
+@OWN
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the state of a process is read from /proc")
 def test_a_worker_that_is_stopped_is_named_after_a_while_and_its_job_is_done_when_it_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -132,6 +137,7 @@ def test_a_worker_that_is_stopped_is_named_after_a_while_and_its_job_is_done_whe
     assert notes == [f"worker process {number} is stopped; 'kill -CONT {number}' continues", ""]
 
 
+@OWN
 def test_processes_that_were_started_early_do_the_jobs(tmp_path: Path) -> None:
     mark = partial(jobs.note_process, tmp_path)
     with worker_pool(2, Backend(), mark) as pool:
@@ -181,6 +187,7 @@ def test_a_job_of_a_cluster_that_lacks_memory_even_alone_ends_the_run() -> None:
         list(pool.run(jobs.lack_memory, [1, 2], str, lambda job, _: job))
 
 
+@OWN
 def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
     with worker_pool(4, Backend()) as pool:
         assert not multiprocessing.active_children()
@@ -195,6 +202,7 @@ def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
         assert len(multiprocessing.active_children()) == 4
 
 
+@OWN
 def test_a_store_of_one_shard_starts_one_process(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start, started = multiprocessing.context.SpawnProcess.start, []
 
@@ -248,11 +256,13 @@ def test_a_worker_that_is_killed_after_it_has_compiled_is_an_error_without_the_n
         list(pool.run(jobs.die_after_compiling, [1], str))
 
 
+@OWN
 def test_a_job_that_forks_and_returns_twice_has_the_result_of_its_worker() -> None:
     with worker_pool(2, Backend()) as pool:
         assert sorted(pool.run(jobs.fork, [*range(20)], str)) == [(number, False) for number in range(20)]
 
 
+@OWN
 def test_a_worker_that_dies_is_seen_although_a_process_that_it_forked_lives_on(tmp_path: Path) -> None:
     with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was killed"):
         list(pool.run(partial(jobs.fork_and_die, tmp_path), [1], "job {}".format))
@@ -262,6 +272,7 @@ def test_a_worker_that_dies_is_seen_although_a_process_that_it_forked_lives_on(t
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@OWN
 def test_a_worker_that_dies_is_seen_although_a_program_that_it_started_lives_on(tmp_path: Path) -> None:
     try:
         with worker_pool(2, Backend()) as pool, pytest.raises(WorkerError, match="job 1: its worker process was kill"):
@@ -274,6 +285,7 @@ def test_a_worker_that_dies_is_seen_although_a_program_that_it_started_lives_on(
     assert len(started) == 2
 
 
+@OWN
 def test_a_worker_that_dies_before_it_has_read_a_large_function_is_an_error_that_one_job_avoids() -> None:
     before = multiprocessing.spawn.get_executable()
     multiprocessing.resource_tracker.ensure_running()
@@ -307,6 +319,7 @@ def test_a_program_that_ignores_the_ends_of_processes_ends_with_its_workers() ->
     assert (found.returncode, found.stdout, found.stderr) == (0, "[1, 2, 3]\n", "")
 
 
+@OWN
 @pytest.mark.parametrize("call", ["start", "kill"])
 def test_an_interruption_while_a_process_starts_or_ends_leaves_no_process(
     call: str, monkeypatch: pytest.MonkeyPatch
@@ -327,6 +340,7 @@ def test_an_interruption_while_a_process_starts_or_ends_leaves_no_process(
     assert not multiprocessing.active_children()
 
 
+@OWN
 def test_a_process_whose_start_is_interrupted_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     start = multiprocessing.context.SpawnProcess.start
 
@@ -346,6 +360,7 @@ def test_jobs_are_done_by_processes_that_could_not_get_ready() -> None:
         assert set(pool.ready_values) == {None}
 
 
+@OWN
 def test_a_job_that_cannot_be_sent_to_a_process_is_an_error_with_the_reason() -> None:
     with (
         worker_pool(2, Backend()) as pool,
@@ -426,6 +441,7 @@ def allow_starts(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(multiprocessing.context.SpawnProcess, "start", start_some)
 
 
+@OWN
 def test_a_job_that_no_process_can_do_again_is_an_error_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_starts(monkeypatch, 2)
     # The second one takes the place of the first, and the job waits for one that has no others beside it.
@@ -436,6 +452,7 @@ def test_a_job_that_no_process_can_do_again_is_an_error_with_the_reason(monkeypa
         list(pool.run(jobs.die, [1], str))
 
 
+@OWN
 def test_a_pool_works_with_the_processes_that_the_system_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     allow_starts(monkeypatch, 1)
     with worker_pool(4, Backend()) as pool:
@@ -455,6 +472,7 @@ def semaphores(*processes: int) -> set[str]:
     return {line.split(maxsplit=5)[5] for line in lines if "/dev/shm/sem." in line}
 
 
+@OWN
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="what a process has mapped is read from /proc")
 def test_workers_need_no_shared_memory() -> None:
     before = semaphores(os.getpid())
