@@ -68,16 +68,24 @@ class WebServer:
         name = unquote(path.lstrip("/"))
         number = self.requests[name]
         self.requests[name] += 1
-        answer = self._forwarded(path, method, headers) if self.upstream else self._of_folder(name)
+        answer = self._forwarded(path, method, headers) if self.upstream else self._of_folder(name, headers)
         answer.name, answer.number = name, number
         if self.fault is not None:
             self.fault(answer)
         return answer
 
-    def _of_folder(self, name: str) -> Answer:
+    def _of_folder(self, name: str, headers: dict[str, str]) -> Answer:
         path = self.folder / name
-        body = path.read_bytes() if path.is_file() else b"no such file"
-        return Answer(name, 0, 200 if path.is_file() else 404, body, len(body))
+        if not path.is_file():
+            return Answer(name, 0, 404, b"no such file", 12)
+        body = path.read_bytes()
+        if (asked := re.fullmatch(r"bytes=(\d+)-", headers.get("Range", ""))) is None:
+            return Answer(name, 0, 200, body, len(body))
+        start = int(asked[1])
+        if start >= len(body):
+            return Answer(name, 0, 416, b"", 0)
+        range_ = {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"}
+        return Answer(name, 0, 206, body[start:], len(body) - start, headers=range_)
 
     def _forwarded(self, path: str, method: str, headers: dict[str, str]) -> Answer:
         connection = HTTPConnection(self.upstream, timeout=60)
@@ -117,15 +125,19 @@ class _Handler(BaseHTTPRequestHandler):
             for start in range(0, len(answer.body), step):
                 if answer.pause:
                     time.sleep(answer.pause)
-                self.wfile.write(answer.body[start : start + step])
-                self.wfile.flush()
-                self.web.sent += len(answer.body[start : start + step])
-                self.web.sent_of[answer.name.partition("/")[0]] += len(answer.body[start : start + step])
+                self._write(answer, answer.body[start : start + step])
             if answer.is_reset:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.connection.close()
         except OSError:
             self.close_connection = True
+
+    def _write(self, answer: Answer, piece: bytes) -> None:
+        # Counted as they go, because a client may end meanwhile.
+        for start in range(0, len(piece), 1 << 16):
+            n_bytes = self.wfile.write(piece[start : start + (1 << 16)])
+            self.web.sent += n_bytes
+            self.web.sent_of[answer.name.partition("/")[0]] += n_bytes
 
     def log_message(self, *arguments: object) -> None:
         """Print nothing."""

@@ -163,7 +163,7 @@ def test_a_server_that_stays_slow_is_one_error(
     entry = read_manifest(folder / "voice").shards[0]
     with (
         serving(folder, first(99, change)) as web,
-        FileIO(tmp_path / "partial", "w") as file,
+        FileIO(tmp_path / "partial", "w+") as file,
         pytest.raises(StoreError, match=message),
     ):
         Server(f"{web.url}/voice", patience).download(entry, file)
@@ -176,7 +176,7 @@ def test_a_library_that_never_returns_is_one_error(folder: Path, tmp_path: Path)
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
     patience = Patience(attempts=2, wait=0.001, silence=0.05)
-    with FileIO(tmp_path / "partial", "w") as file, pytest.raises(StoreError, match="in 2 attempts .no answer in 0 s"):
+    with FileIO(tmp_path / "partial", "w+") as file, pytest.raises(StoreError, match="in 2 attempts .no answer in 0 s"):
         Server(f"file://{tmp_path}/voice", patience).download(entry, file)
     os.close(os.open(pipe, os.O_RDWR))  # the threads that wait for it go on, and end
 

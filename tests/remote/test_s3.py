@@ -191,7 +191,7 @@ def pieces(web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     """Return what lists the pieces in which a file arrives that is asked for by 100,000 bytes."""
     monkeypatch.setattr("tts_prep.remote.transfer.BLOCK", 100_000)
     server = Server("s3://bucket/voice")
-    return lambda entry: list(server._pieces(entry.file, entry.size, entry.size, Arrival(), Event(), Patience()))
+    return lambda entry: list(server._pieces(entry.file, entry.size, 0, Arrival(), Event(), Patience()))
 
 
 @pytest.mark.parametrize("status", [200, 206])
@@ -233,19 +233,23 @@ def test_a_server_that_ignores_ranges_is_read_in_pieces(
 
 
 def test_bytes_that_break_off_are_asked_for_again_and_not_the_file(
-    web: WebServer, folder: Path, pieces: Callable[[FileEntry], list[bytes]]
+    web: WebServer, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = read_manifest(folder / "voice").shards[0]
+    cached = CachedStore("s3://bucket/voice", tmp_path, patience=QUICK)
+    entry = read_manifest(cached.folder).shards[0]
+    monkeypatch.setattr("tts_prep.remote.transfer.BLOCK", 100_000)
     name = f"bucket/voice/{entry.file}"
-    before = web.requests[name]
+    before, sent = web.requests[name], web.sent
 
     def change(answer: Answer) -> None:
         if answer.name == name and answer.number == before + 1:
             reset(answer)
 
     web.fault = change
-    assert b"".join(pieces(entry)) == (folder / "voice" / entry.file).read_bytes()
+    cached.fetch(entry)
     assert web.requests[name] - before == -(-entry.size // 100_000) + 1
+    assert web.sent - sent <= entry.size + 100_000
+    check_cache(tmp_path, folder / "voice")
 
 
 @pytest.mark.parametrize("change", FAULTS, ids=lambda change: change.__name__)

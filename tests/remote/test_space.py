@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
@@ -156,10 +157,35 @@ def test_the_smallest_size_that_a_process_gives_holds_for_what_it_adds_itself(ca
     # 600 bytes are there; what is downloaded cannot be removed.
     reserve(narrow, cache, 100, "c" * 64)
     assert shards(cache) == [3]
-    reserve(without, cache, 500, "b" * 64)
-    with pytest.raises(CacheFullError):
-        reserve(narrow, cache, 100, "a" * 64)
+    with FileIO(cache / ".partial" / ("b" * 64), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        without.reserve(file, 500, None)
+        with pytest.raises(CacheFullError):
+            reserve(narrow, cache, 100, "a" * 64)
     assert shards(cache) == []
+
+
+def test_what_a_killed_process_has_left_counts_once_is_gone_on_with_and_makes_room_like_a_file(cache: Path) -> None:
+    left = put(cache, Path(".partial", "e" * 64), 100, 2000)
+    space = CacheSpace(cache, 500)
+    with FileIO(left, "r+") as file:
+        space.reserve(file, 100, None)
+    assert shards(cache) == [0, 1, 2, 3]
+    reserve(space, cache, 100)
+    assert shards(cache) == [1, 2, 3]
+    os.utime(left, (1, 1))
+    reserve(space, cache, 100, "d" * 64)
+    assert shards(cache) == [1, 2, 3]
+    assert not left.exists()
+
+
+def test_what_a_killed_process_has_left_is_kept_for_a_day(cache: Path) -> None:
+    old, new = (
+        put(cache, Path(".partial", name * 64), 100, int(time.time()) - age)
+        for name, age in (("a", 90_000), ("b", 80_000))
+    )
+    CacheSpace(cache, 500).remove_remains()
+    assert (old.exists(), new.exists()) == (False, True)
 
 
 class _DownloadEnds(CacheSpace):

@@ -44,9 +44,6 @@ _LOG: Final = logging.getLogger("tts_prep.remote")
 _NOT_LOADED: Final = frozenset({FAILURES, PLAN, CORRECTIONS, PROVENANCE})
 """Files that no epoch reads."""
 
-_HURRY: Final = Patience(attempts=2, wait=0.25, stall=5, silence=5)
-"""For a server that need not be reached."""
-
 
 class CachedStore:
     """The copy of a store in a cache: its manifest, and the files that were used.
@@ -168,16 +165,10 @@ class CachedStore:
 
     def _asked(self) -> tuple[bytes, str]:
         """Return the manifest on the server and its version; in a hurry if it is not reached and there is a copy."""
-        full = self._patience
-        brief = replace(
-            full,
-            attempts=min(2, full.attempts),
-            wait=min(_HURRY.wait, full.wait),
-            stall=min(_HURRY.stall, full.stall),
-            silence=min(_HURRY.silence, full.silence),
-        )
+        attempts, wait = min(2, self._patience.attempts), min(0.25, self._patience.wait)
+        stall, silence = min(5, self._patience.stall), min(5, self._patience.silence)
         try:
-            return self._manifest(brief)
+            return self._manifest(replace(self._patience, attempts=attempts, wait=wait, stall=stall, silence=silence))
         except CannotReadError as error:
             if not has_answered(error) and self._complete_version() is not None:
                 raise
@@ -220,11 +211,14 @@ class CachedStore:
                 file.truncate(0)
                 write_all(file, data)
 
+    def _partial(self, path: Path) -> Path:
+        # All in one folder, where what killed processes leave is found.
+        return self._cache / PARTIAL / hashlib.sha256(os.fsencode(path)).hexdigest()
+
     def _written_once(
         self, path: Path, is_made: Callable[[], bool], *, wait: bool
     ) -> contextlib.AbstractContextManager[Any]:
-        # All in one folder, where what killed processes leave is found.
-        partial = self._cache / PARTIAL / hashlib.sha256(os.fsencode(path)).hexdigest()
+        partial = self._partial(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial.parent.mkdir(parents=True, exist_ok=True)
@@ -303,17 +297,14 @@ class CachedStore:
                 return
             if self._is_linked(entry, path):
                 return
-            if wait:
-                self._space.reserve(file, entry.size, self._longest_wait, self._next_use)
-            else:
-                self._space.reserve(file, entry.size, None, self._next_use, self._next_use(path))
+            longest, use = (self._longest_wait, -math.inf) if wait else (None, self._next_use(path))
+            self._space.reserve(file, entry.size, longest, self._next_use, use)
             try:
                 self._server.download(entry, file, stop)
             except StoreError as error:
                 if not isinstance(error, WriteError | CannotReadError):
                     self.check_current()
                 raise
-            file.truncate(entry.size)
 
     def _next_use(self, path: Path) -> float:
         """Return the window that uses a file next: that of the oldest batch in use, or a later one."""
@@ -438,7 +429,9 @@ class CachedStore:
         for number, entries in enumerate(windows):
             for entry in entries:
                 used.setdefault(self.folder / entry.file, []).append(number)
-        self._windows, self._window = used, 0
+        # What a killed process has left of a file is used when the file is.
+        self._windows = used | {self._partial(path): numbers for path, numbers in used.items()}
+        self._window = 0
         self._drawn = deque((paths, 0) for paths, _ in self._drawn)
         needed = self._base + 2 * max((sum(entry.size for entry in entries) for entries in windows), default=0)
         if self._size is not None and self._size < needed and not self._has_warned:

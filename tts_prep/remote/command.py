@@ -18,7 +18,7 @@ def fetch(url: str, folder: Path) -> None:
 
     URL starts with s3://, gs://, az://, hf://, http://, https:// or file://; credentials are those of fsspec. Every
     file is compared with the size and checksum in the manifest, which is written last. Run the same command again after
-    an interruption: intact files are kept. Training can also read the store at URL directly, through a cache.
+    an interruption: it goes on where it ended. Training can also read the store at URL directly, through a cache.
 
     \b
     Examples:

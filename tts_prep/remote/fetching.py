@@ -127,6 +127,5 @@ def _fetch_file(server: Server, folder: Path, entry: FileEntry, stop: Event) -> 
         raise WriteError(f"{path.parent}: cannot be made ({error.strerror}); give another folder") from error
     with written_once(path, path.with_name(path.name + PARTIAL_SUFFIX), lambda: False, 0) as file:
         if file is not None:
-            file.truncate(0)
             server.download(entry, file, stop)
     return False

@@ -1,5 +1,6 @@
 """Download the files of a store from an object store or a web server, with limits, retries and checksums."""
 
+import errno
 import hashlib
 import logging
 import random
@@ -43,9 +44,9 @@ THREADS: Final = 8
 
 _CHARACTERS: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]*")
 _REFUSED: Final = (401, 403)
-_RANGE_ATTEMPTS = 5
-_RANGE_WAIT = 0.1
-"""Seconds before the second request for a range; each later wait is twice as long."""
+_OUTSIDE: Final = (416, errno.EINVAL)
+"""What libraries say of a range that a file does not have."""
+
 _LOG: Final = logging.getLogger("tts_prep.remote")
 _JITTER = random.SystemRandom()
 """Not Python's shared generator, whose state belongs to the program."""
@@ -112,26 +113,23 @@ class Server:
         """Return the bytes of the manifest, which is valid; errors as in `download`, or those of `parse_manifest`."""
         where = f"{self.shown}/{MANIFEST}"
 
-        def parse(data: bytes) -> bytes:
+        def attempt(arrival: Arrival) -> bytes:
+            data = b"".join(self._pieces(MANIFEST, None, 0, arrival, Event(), patience or self.patience))
+            if len(data) > LONGEST_MANIFEST:
+                raise CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
             try:
-                text = data.decode("utf-8")
+                parse_manifest(where, data.decode("utf-8"))
             except UnicodeDecodeError as error:
                 raise CorruptStoreError(f"{where}: not UTF-8") from error
-            parse_manifest(where, text)
             return data
-
-        def attempt(arrival: Arrival) -> bytes:
-            pieces: list[bytes] = []
-            for piece in self._pieces(MANIFEST, LONGEST_MANIFEST, None, arrival, Event(), patience or self.patience):
-                pieces.append(piece)
-                if sum(map(len, pieces)) > LONGEST_MANIFEST:
-                    raise CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
-            return parse(b"".join(pieces))
 
         return self._retried(MANIFEST, attempt, Event(), patience or self.patience)
 
     def download(self, entry: FileEntry, file: FileIO, stop: Event | None = None) -> None:
         """Write a file of the store to an open file, and check its size and SHA-256 against its entry.
+
+        What the open file has is taken for the first bytes, up to the last that is not zero, and only the others are
+        asked for. If the whole has another SHA-256 then, it is downloaded from its first byte.
 
         Args:
             stop: ends the download when it is set.
@@ -143,57 +141,76 @@ class Server:
             Stopped: `stop` was set.
         """
         stopping = stop or Event()
+        digest, size, zeros = hashlib.sha256(), file.seek(0), b""
+        while end := len((piece := zeros + file.read(min(BLOCK, entry.size - size - len(zeros)))).rstrip(b"\0")):
+            digest.update(piece[:end])
+            size, zeros = size + end, piece[end:]
 
         def attempt(arrival: Arrival) -> None:
-            file.seek(0)
-            digest, size = hashlib.sha256(), 0
-            for piece in self._pieces(entry.file, entry.size, entry.size, arrival, stopping, self.patience):
-                size += len(piece)
-                if size > entry.size:
-                    break
-                digest.update(piece)
-                write_all(file, piece)
-            if size != entry.size:
-                more = "more than " if size > entry.size else ""
-                raise _ContentError(f"{more}{min(size, entry.size):,} bytes, the manifest says {entry.size:,}")
-            if digest.hexdigest() != entry.sha256:
-                found = digest.hexdigest()[:12]
-                raise _ContentError(f"SHA-256 {found}…, the manifest says {entry.sha256[:12]}…")
+            nonlocal digest, size
+            start = file.seek(size)
+            try:
+                if start < entry.size:
+                    for piece in self._pieces(entry.file, entry.size, start, arrival, stopping, self.patience):
+                        if size + len(piece) > entry.size:
+                            raise _ContentError(f"more than {entry.size:,} bytes, the manifest says {entry.size:,}")
+                        digest.update(piece)
+                        write_all(file, piece)
+                        size += len(piece)
+                        arrival.done = max(arrival.done, size)
+                if size != entry.size:
+                    raise _ContentError(f"{size:,} bytes, the manifest says {entry.size:,}")
+                if digest.hexdigest() != entry.sha256:
+                    found = digest.hexdigest()[:12]
+                    raise _ContentError(f"SHA-256 {found}…, the manifest says {entry.sha256[:12]}…")
+            except Exception as error:
+                status = getattr(error, "status", getattr(error, "errno", None))
+                if not isinstance(error, _ContentError) and status not in _OUTSIDE:
+                    raise  # the next attempt goes on from here
+                digest, size = hashlib.sha256(), 0
+                if not start:
+                    raise
+                attempt(arrival)
 
         self._retried(entry.file, attempt, stopping, self.patience)
+        file.truncate(entry.size)
 
     def _pieces(
-        self, name: str, most: int, size: int | None, arrival: Arrival, stop: Event, patience: Patience
+        self, name: str, size: int | None, start: int, arrival: Arrival, stop: Event, patience: Patience
     ) -> Iterator[bytes]:
-        """Return the bytes of a file as they arrive, up to one byte more than `most`."""
+        """Return the bytes of a file from `start` on as they arrive, up to one more than its size, if that is known."""
         # Here, because the first import of a library may take longer than an answer.
         system, root = self._system()
-        return received(self._opened(system, f"{root}/{name}", size), most, patience, arrival, stop)
+        most = (LONGEST_MANIFEST if size is None else size) - start
+        return received(self._opened(system, f"{root}/{name}", size, start), most, patience, arrival, stop)
 
     @contextmanager
-    def _opened(self, system: Any, path: str, size: int | None) -> Iterator[Any]:
+    def _opened(self, system: Any, path: str, size: int | None, start: int) -> Iterator[Any]:
         """Open a file of the folder, of a size if it is known, for reading in order."""
         if size is None:
             # The sizes that fsspec has kept are old ones once a store has been replaced.
             system.invalidate_cache()
         if self.scheme == "s3":
-            if size is None:
-                with closing(_Ranges(system, path, LONGEST_MANIFEST + 1)) as ranges:
-                    yield BytesIO(ranges.read(LONGEST_MANIFEST + 1))
-            else:
-                with closing(_Ranges(system, path, size)) as ranges:
-                    yield ranges
+            with closing(_Ranges(system, path, size or LONGEST_MANIFEST + 1, start)) as ranges:
+                yield BytesIO(ranges.read(LONGEST_MANIFEST + 1)) if size is None else ranges
             return
         if self._is_web:
             # One request, whose answer is read in pieces: a server that sends more than it should fills no memory.
             # Any size, because fsspec asks for it first otherwise.
             options: dict[str, Any] = {"block_size": 0, "size": size or 1}
+            if start:
+                wanted = {"Range": f"bytes={start}-", "Accept-Encoding": "identity"}
+                options["headers"] = {**system.kwargs.get("headers", {}), **wanted}
         else:
             options = {"block_size": BLOCK, "cache_type": "none"}
         with system.open(path, "rb", **options) as file:
             found = getattr(file, "size", None)
             if size is not None and not self._is_web and found not in (None, size):
                 raise _ContentError(f"{found:,} bytes, the manifest says {size:,}")
+            if not self._is_web:
+                file.seek(start)
+            elif start and not str(file.r.headers.get("Content-Range")).startswith(f"bytes {start}-"):
+                raise _ContentError(f"no bytes from {start:,} on, which were asked for")
             yield file
 
     def _system(self) -> tuple[Any, str]:
@@ -237,7 +254,7 @@ class Server:
         return {"trust_env": True, **configured.get(self.scheme, {}).get("client_kwargs", {}), "timeout": limit}
 
     def _retried(self, name: str, attempt: Callable[[Arrival], T], stop: Event, patience: Patience) -> T:
-        arrival, began, number, is_away = Arrival(), time.monotonic(), 0, False
+        arrival, began, number, is_away, mark = Arrival(), time.monotonic(), 0, False, BLOCK
         while True:
             number, last = number + 1, arrival.last
             try:
@@ -245,8 +262,10 @@ class Server:
             except (WriteError, MissingPackageError, Stopped):
                 raise
             except Exception as error:  # every library below fsspec has its own
+                if arrival.done >= mark:
+                    began, number, mark = arrival.last, 1, arrival.done + BLOCK
                 away = time.monotonic() - began
-                has_failed = number >= patience.attempts or arrival.silence() > patience.stall
+                has_failed = number >= patience.attempts or time.monotonic() - arrival.last > patience.stall
                 has_sent = arrival.last != last or isinstance(error, _ContentError | StoreError)
                 if _is_final(error) or (has_failed and (has_sent or away >= patience.outage)):
                     raise self._error(name, error, number) from error
@@ -291,11 +310,11 @@ class _Ranges:
     ignores ranges sends the whole object, of which the next bytes are read then.
     """
 
-    def __init__(self, system: Any, path: str, size: int) -> None:
+    def __init__(self, system: Any, path: str, size: int, start: int) -> None:
         self._system = system
         self._bucket, self._key, _ = system.split_path(path)
         self._size = size
-        self._done = 0
+        self._done = start
         self._whole: Any = None
 
     def read(self, most: int) -> bytes:
@@ -304,7 +323,7 @@ class _Ranges:
         if self._whole is not None:
             piece = self._part_of(self._whole, max(0, most) + 1)
         else:
-            piece = self._range(most) if most > 0 else b""
+            piece = self._part_of(self._asked(most), most + 1) if most > 0 else b""
         self._done += len(piece)
         return piece
 
@@ -313,18 +332,6 @@ class _Ranges:
         if self._whole is not None:
             self._system.loop.call_soon_threadsafe(self._whole.close)
             self._whole = None
-
-    def _range(self, most: int) -> bytes:
-        for number in range(_RANGE_ATTEMPTS):
-            answer = self._asked(most)
-            try:
-                return self._part_of(answer, most + 1)
-            except Exception:  # the bytes broke off: no more than the rest is asked for again
-                self.close()
-                if number == _RANGE_ATTEMPTS - 1:
-                    raise
-            time.sleep(_RANGE_WAIT * 2**number)
-        raise AssertionError("unreachable")
 
     def _asked(self, most: int) -> Any:
         """Return the bytes of an answer, to be read."""
@@ -365,15 +372,12 @@ def _is_refused(error: Exception) -> bool:
     return "Credential" in names or "Authentication" in names or "with credentials" in str(error)
 
 
-def has_answered(error: BaseException) -> bool:
+def has_answered(error: BaseException | None) -> bool:
     """Return whether a server has answered, and not what was expected."""
-    found: BaseException | None = error
-    while found is not None:
-        answer = getattr(found, "response", None)
-        if answer is not None or isinstance(getattr(found, "status", getattr(found, "status_code", None)), int):
-            return True
-        found = found.__cause__
-    return False
+    if error is None:
+        return False
+    status = getattr(error, "status", getattr(error, "status_code", None))
+    return getattr(error, "response", None) is not None or isinstance(status, int) or has_answered(error.__cause__)
 
 
 def _retry_after(error: Exception, most: float) -> float:

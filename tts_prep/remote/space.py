@@ -29,6 +29,8 @@ CURRENT: Final = "current"
 
 _LOCK = ".lock"
 _PAUSE = 0.05
+_KEPT = 24 * 3600.0
+"""Seconds that what a killed process has left is kept for the next."""
 
 # A cache may be given a folder with other files in it. Those are not counted, and never removed.
 _VERSIONS = re.compile(r"[\w.-]+-[0-9a-f]{16}", re.ASCII)
@@ -112,16 +114,20 @@ class CacheSpace:
             )
 
     def remove_remains(self) -> None:
-        """Remove what killed processes have left of downloads, and have the files counted again."""
+        """Remove what killed processes have left of downloads a day ago, and have the files counted again."""
         with self._locked() as lock:
             os.ftruncate(lock, 0)
-            for path in (self._cache / PARTIAL).iterdir():
-                if _REMAINS.fullmatch(path.name):
-                    _removed(path)
+            for found in self._partial():
+                if found.used < (time.time() - _KEPT) * 1e9:
+                    _removed(found.path)
 
     def _reserved(self, file: FileIO, size: int, next_use: Callable[[Path], float], use: float) -> bool:
         """Give a file its size if there is room, if need be by removing others; return whether there is."""
         with self._locked() as lock:
+            # Of a killed process, whose bytes are counted.
+            kept = min(size, os.fstat(file.fileno()).st_size)
+            os.ftruncate(file.fileno(), kept)
+            size -= kept
             taken = _noted(lock)
             if self._size is not None and (taken is None or taken > self._size - size):
                 taken, files = self._count()
@@ -132,7 +138,7 @@ class CacheSpace:
             # First the number, so that a process that is killed in between leaves it too large.
             if taken is not None:
                 _note(lock, taken + size)
-            os.ftruncate(file.fileno(), size)
+            os.ftruncate(file.fileno(), kept + size)
         return True
 
     def _remove(self, files: list[_File], taken: int, limit: int, next_use: Callable[[Path], float], use: float) -> int:
@@ -150,11 +156,12 @@ class CacheSpace:
     def _count(self) -> tuple[int, list[_File]]:
         """Return the sizes of all files together, and those that may be removed."""
         # Downloads first: one that moves to its place meanwhile is counted twice, never not at all.
-        partial = [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
-        stored = [*self._stored()]
-        of_links = sum(found.size / found.links for found in stored)
-        taken = round(of_links) + sum(found.size for found in partial)
-        return taken, [found for found in stored if found.path.name != MANIFEST]
+        files = [*self._partial(), *self._stored()]
+        taken = round(sum(found.size / found.links for found in files))
+        return taken, [found for found in files if found.path.name != MANIFEST]
+
+    def _partial(self) -> list[_File]:
+        return [found for found in _files_below(self._cache / PARTIAL) if _REMAINS.fullmatch(found.path.name)]
 
     def _stored(self) -> Iterator[_File]:
         """Yield the files of all versions of all stores."""

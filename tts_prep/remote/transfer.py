@@ -20,7 +20,7 @@ class Patience:
     """When a transfer is given up.
 
     Attributes:
-        attempts: how often a file is tried.
+        attempts: how often a file is tried; anew whenever 4 MiB of it have arrived.
         wait: seconds before the second attempt; each later wait is twice as long, give or take a half.
         stall: seconds in which at least `least` bytes have to arrive; after so many without any, no further attempt is
             made.
@@ -45,13 +45,10 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 @dataclass
 class Arrival:
-    """When the last bytes of a file arrived, over all attempts; at first, when it was asked for."""
+    """When the last bytes of a file arrived, over all attempts (at first, when it was asked for), and how many did."""
 
     last: float = field(default_factory=time.monotonic)
-
-    def silence(self) -> float:
-        """Return the number of seconds since then."""
-        return time.monotonic() - self.last
+    done: int = 0
 
 
 def received(

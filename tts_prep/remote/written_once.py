@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from tts_prep.errors import StoreInUseError, WriteError
+from tts_prep.errors import StoreError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import sync
 
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -69,7 +69,7 @@ def written_once(
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
         sync(path.parent)
-    except BaseException as error:
+    except (StoreError, OSError) as error:  # and not if it is interrupted: the next one goes on
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _write_error(path, error) from error
