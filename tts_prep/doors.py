@@ -42,6 +42,7 @@ DOORS: Final[Mapping[str, str]] = {
     "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
     "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks, "
     "'unsure' finds words to write, and 'line' writes one",
+    "ood": "out-of-domain texts: what makes, opens and describes their file",
     "sources": "what keeps beside a store how it was made, and says later that it is older than that",
     "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",

@@ -125,6 +125,7 @@ def test_a_fault_is_one_line_on_stderr_and_an_exit_status(
     assert err.count("\n") == 1
 
 
+@pytest.mark.whole
 def test_debug_adds_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "info", "nowhere", "--debug")
     assert status == 1
@@ -132,6 +133,7 @@ def test_debug_adds_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert err.splitlines()[-1].startswith("tts-prep: error: nowhere")
 
 
+@pytest.mark.whole
 def test_info_says_what_is_in_a_store(capsys: pytest.CaptureFixture[str], store: Path) -> None:
     status, out, _ = run(capsys, "info", store)
     assert status == 0
@@ -191,6 +193,7 @@ def test_sizes_are_readable(size: float, text: str) -> None:
     assert bytes_text(size) == text
 
 
+@pytest.mark.whole
 def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -212,6 +215,7 @@ def test_presets_are_listed_and_one_is_described_as_a_file_of_settings(
         assert found == {**configure("ljspeech", preset=name).as_dict()["audio"]}, config
 
 
+@pytest.mark.whole
 def test_two_presets_are_described_by_where_they_differ(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "presets", "cosyvoice2", "chatterbox")
     assert (status, [line.split() for line in out.splitlines()]) == (
@@ -271,6 +275,7 @@ def test_mel_bins_without_a_frequency_are_noted(
     assert "note: " not in out
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
@@ -411,6 +416,7 @@ def test_the_speed_of_a_first_run_is_that_of_the_next_ones(store: Path) -> None:
     assert line.endswith("in 5.0 s")
 
 
+@pytest.mark.whole
 def test_info_folds_its_lines_to_a_terminal_and_fits_a_screen(
     capsys: pytest.CaptureFixture[str], store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_any_work(
             assert (status, f"{link}: is a link, expected a regular file" in err) == (1, True)
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 @pytest.mark.parametrize("command", ["presets", "--help"])
 def test_a_full_device_is_named(command: str) -> None:
@@ -166,6 +167,7 @@ def test_the_library_logs_without_printing(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("variables", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_an_error_is_red_in_a_terminal_unless_no_color_is_set(variables: dict[str, str], colored: bool) -> None:
     ours, theirs = pty.openpty()

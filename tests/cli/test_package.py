@@ -109,6 +109,7 @@ def test_its_corpus_is_detected_and_its_options_are_checked(
         read_corpus("ljspeech", finnish, root=tmp_path)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("package")
 def test_its_frontend_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "finnish-letters" in run(capsys, "frontends")[1]

@@ -87,6 +87,7 @@ def test_batches_have_frames_as_a_unit_of_time(store: Path, corpus: Path) -> Non
     assert dataset[0]._repr_html_()
 
 
+@pytest.mark.whole
 def test_waveforms_and_features_are_those_of_a_store_with_mels(
     capsys: pytest.CaptureFixture[str], corpus: Path, store: Path, tmp_path: Path
 ) -> None:

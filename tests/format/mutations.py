@@ -31,7 +31,6 @@ from stores import edit_manifest, make_rows, sealed, sealed_manifest, write_stor
 from tts_prep.errors import CorruptStoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
-from tts_prep.format.contents.ood_writer import write_ood_texts
 from tts_prep.format.contents.shard import FindLocations
 from tts_prep.format.files.checksums import bytes_crc32
 from tts_prep.format.hdf5.datasets import Locations
@@ -89,6 +88,8 @@ def make_store(path: Path) -> Path:
             lengths = {"frame": [len(row.mel) for row in chosen]}
             write_array_file(path, spec, ShardRows(number, KEYS[number], speakers, lengths), "key", values)
     texts = ["One.", "Two é."]
+    from tts_prep.ood.writer import write_ood_texts
+
     write_ood_texts(path / "ood.h5", "key", texts, texts, [make_array((n,), "int32") for n in (3, 5)], [])
     write_plan(path, KEYS, [spec.name for spec in SPECS])
     reindex_store(path)

@@ -443,6 +443,7 @@ def test_arrays_that_overlap_are_refused_on_opening(store: Path) -> None:
         UtteranceDataset(store)
 
 
+@pytest.mark.whole
 def test_a_text_that_a_terminal_would_act_on_is_shown_and_not_sent(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

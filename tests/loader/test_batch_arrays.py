@@ -21,6 +21,8 @@ add_array = of_room("additions.add_arrays", "add_array")
 
 N_FRAMES = (5,)
 
+pytestmark = pytest.mark.whole
+
 
 def pitch(utterance):
     values = np.arange(1, len(utterance.mel) + 1, dtype=np.float32)

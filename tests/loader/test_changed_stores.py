@@ -95,6 +95,7 @@ def plain_loader(dataset):
 SOAK = pytest.mark.soak
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "make", [own_loader, pytest.param(plain_loader, marks=SOAK), pytest.param(torch_loader, marks=SOAK)]
 )

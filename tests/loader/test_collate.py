@@ -116,6 +116,7 @@ def test_a_batch_of_nothing_is_refused(dataset):
             collate(nothing)
 
 
+@pytest.mark.whole
 def test_other_examples_than_utterances_are_refused_with_what_to_do(dataset):
     mels = tts_prep.loader.TransformDataset(dataset, lambda utterance: utterance.mel)
     for action in (lambda: next(iter(DataLoader(mels, 2))), lambda: tts_prep.loader.SegmentCollator(2)([{"mel": 1}])):

@@ -272,6 +272,7 @@ def test_worker_processes_are_refused_when_the_loader_is_made(dataset):
     assert len(DataLoader(dataset, num_workers=0)) == len(dataset)
 
 
+@pytest.mark.whole
 def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_made(tmp_path):
     silent = UtteranceDataset(write_store(tmp_path / "silent", make_rows([4, 5])))
     for collate_fn in (Collator(waveform=True), tts_prep.loader.SegmentCollator(2, waveform=True)):

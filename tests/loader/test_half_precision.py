@@ -32,6 +32,7 @@ def test_a_batch_of_float16_mels_has_the_values_of_its_utterances(tmp_path, time
         np.testing.assert_array_equal(mel[n_frames:], np.broadcast_to(expected, mel[n_frames:].shape))
 
 
+@pytest.mark.whole
 def test_segments_of_float16_mels_have_the_values_of_their_utterances(tmp_path):
     rows = make_rows([7, 3, 9], mel_dtype="float16")
     store = write_store(tmp_path / "s", rows)

@@ -142,6 +142,7 @@ SAMPLERS = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_run_that_was_resumed_at_any_step_equals_one_that_never_stopped(name):

@@ -63,6 +63,7 @@ def test_a_shard_that_vanishes_between_two_looks_at_it_is_an_error_that_names_it
         dataset[0]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("column", "value"),
     [

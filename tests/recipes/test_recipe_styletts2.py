@@ -7,8 +7,7 @@ import pytest
 from stores import make_rows, write_store
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import UtteranceDataset
-from tts_prep.loader.dataset.ood_texts import OutOfDomainText
+from tts_prep.loader import OutOfDomainText, UtteranceDataset
 from tts_prep.recipes import Collater, FilePathDataset, build_dataloader
 
 N_FRAMES = [7, 300, 9, 4, 193, 11]

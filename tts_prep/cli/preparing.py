@@ -18,8 +18,7 @@ from tts_prep.cli.progress import make_progress
 from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_of
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
-from tts_prep.format.contents.ood_texts import check_ood_texts
-from tts_prep.format.layout import FAILURES, MANIFEST, OOD_TEXTS
+from tts_prep.format.layout import FAILURES, MANIFEST
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
@@ -236,7 +235,7 @@ def summary(result: Result, elapsed: float) -> list[str]:
         lines = [made, speed]
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
     if manifest.ood_texts:
-        lines.append(ood_line(result.store))
+        lines.append(doors.need("ood", "line")(result.store))
     lines += [incomplete_text(result.store, array) for array in result.incomplete]
     if totals["failures"]:
         lines.append(failures_text(result.store, totals["failures"]))
@@ -270,14 +269,6 @@ def incomplete_text(store: Path, array: IncompleteArray) -> str:
         option = f"--feature {of_model['function']}" if "function" in of_model else "--feature durations"
     why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
     return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"
-
-
-def ood_line(store: Path) -> str:
-    """Return one line about the out-of-domain texts, with the first failed line of the file."""
-    header = check_ood_texts(store / OOD_TEXTS)
-    failures = header.failures
-    failed = f"; {len(failures):,} lines failed, the first: {failures[0]['reason']}" if failures else ""
-    return f"out-of-domain texts: {header.rows:,}{failed}"
 
 
 def made_text(store: Path, manifest: Manifest) -> str:

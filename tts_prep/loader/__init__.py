@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from tts_prep.loader.dataset.composition import DatasetMixin as DatasetMixin
     from tts_prep.loader.dataset.composition import SubsetDataset as SubsetDataset
     from tts_prep.loader.dataset.metadata import StoreMetadata as StoreMetadata
-    from tts_prep.loader.dataset.ood_texts import OutOfDomainText as OutOfDomainText
-    from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts as OutOfDomainTexts
     from tts_prep.loader.dataset.utterance import Utterance as Utterance
     from tts_prep.loader.dataset.utterances import UtteranceDataset as UtteranceDataset
     from tts_prep.loader.samplers.base import Sampler as Sampler
@@ -55,5 +53,7 @@ if TYPE_CHECKING:
     from tts_prep.loader.samplers.positions import DistributedSampler as DistributedSampler
     from tts_prep.loader.samplers.positions import RandomSampler as RandomSampler
     from tts_prep.loader.samplers.positions import SequentialSampler as SequentialSampler
+    from tts_prep.ood.texts import OutOfDomainText as OutOfDomainText
+    from tts_prep.ood.texts import OutOfDomainTexts as OutOfDomainTexts
 else:
     __all__, __getattr__, __dir__ = public_names(__name__)

@@ -32,7 +32,6 @@ from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, index_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.make.ood_texts import make_ood_texts
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
@@ -212,7 +211,7 @@ def make_store(
         if said.as_dict() or not part:  # another part may be saying it
             write_provenance(folder, said)
         if recipe.config.ood_texts:
-            make_ood_texts(recipe.config, recipe.settings, folder, pool, transaction.source)
+            doors.need("ood", "make")(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)
         make = partial(make_shard, recipe=recipe, store=folder)
         run = ShardRun(folder, planned, allowed, progress)

@@ -9,7 +9,6 @@ from tts_prep.batches.wrappers import ChainDataset
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
-from tts_prep.loader.dataset.ood_texts import OutOfDomainText
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -57,7 +56,7 @@ def opened(dataset: Any) -> Iterator[UtteranceDataset]:
         yield from opened(inner)
 
 
-def ood_texts(dataset: Any) -> Iterator[OutOfDomainText]:
+def ood_texts(dataset: Any) -> Iterator[Any]:
     """Yield the out-of-domain texts of the stores of a dataset."""
     for store in opened(dataset):
         yield from store.ood_texts or ()

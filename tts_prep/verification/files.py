@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tts_prep import doors
 from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, broken, fault_of
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
-from tts_prep.format.contents.ood_texts import check_ood_texts, open_ood_texts
+from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, broken_datasets, broken_text, inspect_shard
 from tts_prep.format.files.checksums import FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
@@ -180,7 +181,7 @@ class _Verification:
         try:
             header = check_ood_texts(path, self._find)
             self._check_datasets(path, OOD_TEXTS)
-            open_ood_texts(map_file(path), self._manifest.datasets[OOD_TEXTS], entry.rows)
+            doors.need("ood", "open")(map_file(path), self._manifest.datasets[OOD_TEXTS], entry.rows)
         except (TtsPrepError, OSError) as error:
             return _fault_text(path, error)
         return None if header.rows == entry.rows else f"{header.rows:,} rows, the manifest says {entry.rows:,}"

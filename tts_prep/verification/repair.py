@@ -19,7 +19,6 @@ from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
-from tts_prep.preprocess.make.ood_texts import existing_ood_header
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
@@ -212,7 +211,8 @@ def _inspect_shards(store: Path, error: StoreError) -> _Findings:
             settings = settings or vars(header)
     if settings is None:
         raise error
-    if settings["configuration"].get("text", {}).get("ood_texts") and existing_ood_header(store / OOD_TEXTS) is None:
+    has_ood_texts = settings["configuration"].get("text", {}).get("ood_texts")
+    if has_ood_texts and doors.need("ood", "existing")(store / OOD_TEXTS) is None:
         broken.append(OOD_TEXTS)
     return _Findings(broken, settings, None, keys)
 

@@ -73,6 +73,7 @@ def test_a_store_that_says_nothing_has_no_trace_of_it(corpus: Path, original: Pa
     assert {name for name in with_it if with_it[name] != without.get(name)} == {"manifest.json", "provenance.json"}
 
 
+@pytest.mark.whole
 def test_a_store_that_is_told_later_has_the_bytes_of_one_that_was_told_at_once(
     corpus: Path, original: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_another_licence_than_that_of_a_complete_store_is_refused(corpus: Path, 
     assert contents(store) == before
 
 
+@pytest.mark.whole
 def test_everything_that_changes_a_store_keeps_what_it_says(corpus: Path, store: Path) -> None:
     ids = list(UtteranceDataset(store).id)
     tts_prep.preprocess.add_columns(store, {"id": ids, "rating": list(range(len(ids)))})
@@ -170,6 +172,7 @@ def test_what_a_hostile_store_says_is_an_error(store: Path, value: object, messa
         UtteranceDataset(store)
 
 
+@pytest.mark.whole
 def test_a_licence_with_control_characters_is_refused(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="license: expected a text, found the character"):
         tts_prep.preprocess.add_provenance(store, Provenance(licence="mit\x00"))
@@ -182,6 +185,7 @@ def test_a_run_refuses_it_before_it_makes_a_shard(licence: str, corpus: Path, tm
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "text",
     [
@@ -198,6 +202,7 @@ def test_a_text_of_any_script_is_kept(text: str, store: Path) -> None:
     assert said(store) == {"license": text, "origin": text}
 
 
+@pytest.mark.whole
 def test_a_file_that_was_changed_by_hand_does_not_replace_what_was_said(store: Path) -> None:
     (store / "provenance.json").write_bytes(b'{"license": "mit"}\n')
     ids = list(UtteranceDataset(store).id)
@@ -234,6 +239,7 @@ def test_a_part_that_says_nothing_removes_nothing_that_another_says_meanwhile(
     assert said(store) == AS_STORED
 
 
+@pytest.mark.whole
 def test_a_chain_names_the_licence_of_every_store(store: Path, tmp_path: Path) -> None:
     other = write_store(tmp_path / "other", make_rows([20, 30]))
     silent = write_store(tmp_path / "silent", make_rows([20, 30]))

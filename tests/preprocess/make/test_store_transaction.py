@@ -53,6 +53,7 @@ def test_the_temporary_files_of_a_killed_array_write_are_removed_by_the_next_run
     assert not (killed / "arrays").exists()
 
 
+@pytest.mark.whole
 def test_the_temporary_files_of_a_killed_addition_are_removed_by_the_next_one(copy: Path, tmp_path: Path) -> None:
     fresh = Path(shutil.copytree(copy, tmp_path / "fresh"))
     tts_prep.preprocess.add_array(fresh, "first", first_frames)
@@ -88,6 +89,7 @@ def test_array_files_that_are_not_planned_any_more_are_removed_from_a_resumed_st
     assert contents(begun) == contents(store)
 
 
+@pytest.mark.whole
 def test_an_end_before_anything_was_made_leaves_nothing_beside_the_store(copy: Path) -> None:
     def fail(utterance: Any) -> Any:
         raise KeyboardInterrupt
@@ -104,6 +106,7 @@ def test_an_end_before_anything_was_made_leaves_nothing_beside_the_store(copy: P
     assert not left_beside(copy)
 
 
+@pytest.mark.whole
 def test_an_addition_to_a_broken_store_names_its_file_and_the_repair(copy: Path) -> None:
     path = copy / "shards/00001.h5"
     data = bytearray(path.read_bytes())
@@ -133,6 +136,7 @@ def test_the_result_of_a_run_is_shown_in_one_line(corpus: Path, copy: Path) -> N
     assert "shards=3, shards_made=0" in text
 
 
+@pytest.mark.whole
 def test_files_that_are_not_part_of_a_store_are_listed_by_verify(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +157,7 @@ def test_files_that_are_not_part_of_a_store_are_listed_by_verify(
     assert last.endswith("all intact; 3 other files")
 
 
+@pytest.mark.whole
 def test_a_store_with_a_foreign_file_is_named_as_a_store(
     copy: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +169,7 @@ def test_a_store_with_a_foreign_file_is_named_as_a_store(
     assert run(capsys, "add", copy, "--license", "cc0-1.0")[0] == 0
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("folder", ["exp", "shards/exp", "a/b"])
 def test_an_export_into_a_store_is_refused_before_anything_is_written(
     copy: Path, folder: str, capsys: pytest.CaptureFixture[str]
@@ -176,6 +182,7 @@ def test_an_export_into_a_store_is_refused_before_anything_is_written(
     assert run(capsys, "verify", copy)[1].endswith("all intact\n")
 
 
+@pytest.mark.whole
 def test_a_number_of_processes_that_is_a_text_is_refused(copy: Path) -> None:
     with pytest.raises(ConfigurationError, match="jobs: expected an integer, found '2'"):
         tts_prep.preprocess.add_array(copy, "first", first_frames, jobs="2")  # type: ignore[arg-type]

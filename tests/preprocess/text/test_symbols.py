@@ -341,6 +341,7 @@ def test_a_table_may_have_its_ids_behind_the_symbols_as_paddlespeechs(tmp_path: 
         choose_symbols(str(file))
 
 
+@pytest.mark.whole
 def test_symbols_are_listed_and_what_is_printed_of_one_is_a_table(capsys, tmp_path: Path) -> None:
     status, out, _ = run(capsys, "symbols")
     assert status == 0

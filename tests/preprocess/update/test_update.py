@@ -206,6 +206,7 @@ def test_an_imported_array_whose_file_has_changed_is_read_again_by_an_update_and
     assert contents(store) == contents(tmp_path / "other")
 
 
+@pytest.mark.whole
 def test_durations_whose_alignments_have_changed_are_made_again(tmp_path: Path) -> None:
     corpus, store, folder = write(tmp_path / "corpus", ROWS), tmp_path / "store", tmp_path / "durations"
     prepare(read_ljspeech(corpus), corpus, store, SMALL)
@@ -233,6 +234,7 @@ def first_frames(utterance: Any) -> Any:
     return utterance.mel[:, 0].astype(np.float32)
 
 
+@pytest.mark.whole
 def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named(tmp_path: Path) -> None:
     store = tmp_path / "store"
     make(tmp_path / "corpus", store, ROWS)
@@ -251,6 +253,7 @@ def test_an_array_is_kept_where_all_rows_have_values_and_else_left_out_and_named
     assert "first" not in UtteranceDataset(store, verify=True).arrays
 
 
+@pytest.mark.whole
 def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Path) -> None:
     store = tmp_path / "store"
     make(tmp_path / "corpus", store, ROWS[:6])
@@ -264,6 +267,7 @@ def test_columns_are_kept_for_unchanged_rows_and_missing_for_others(tmp_path: Pa
     assert [*columns["label"]] == ["", "good", "", "good", "", "bad", "good"]
 
 
+@pytest.mark.whole
 def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_text(tmp_path: Path) -> None:
     store, fresh = tmp_path / "store", tmp_path / "fresh"
     make(tmp_path / "corpus", store, MANY[:-1])
@@ -421,6 +425,7 @@ def test_kills_of_updates_leave_the_old_store_or_the_bytes_of_a_fresh_build(tmp_
     print(f"{kills} kills of updates in {step} steps")
 
 
+@pytest.mark.whole
 def test_free_texts_of_unchanged_rows_are_kept_and_new_rows_have_empty_ones(tmp_path: Path) -> None:
     store, notes = tmp_path / "store", ["n" * 300, "", "two\nlines", "ä", "e", "f"]
     make(tmp_path / "corpus", store, ROWS[:6])
@@ -466,6 +471,7 @@ def test_texts_of_new_rows_are_read_together_before_their_recordings(
     assert [call for call in calls if call] == ["Other words.", "S-0005"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "rows", [MANY[:9], [*MANY[:11], Row("S-0099", "New.", 70)], [replace(MANY[0], text="New."), *MANY[1:]]]
 )

@@ -13,7 +13,6 @@ import numpy as np
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, broken
 from tts_prep.format.contents.index import Index, check_places, open_index
-from tts_prep.format.contents.ood_texts import open_ood_texts
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
@@ -22,7 +21,6 @@ from tts_prep.format.layout import INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
-from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Rows, as_slice
 from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 from tts_prep.loader.samplers.ranks import of_all_ranks
@@ -111,7 +109,7 @@ class Store:
         self._watcher: Thread | None = None
         self._arrays: dict[str, dict[int, Array]] = {}
         self._readers: dict[str, Callable[[int], Array]] = {}
-        self._ood_texts: OutOfDomainTexts | None = None
+        self._ood_texts: Any = None
         self._shard_starts: Array | None = None
 
     @property
@@ -185,7 +183,7 @@ class Store:
         self._check_unchanged()
         return statistics
 
-    def ood_texts(self) -> OutOfDomainTexts | None:
+    def ood_texts(self) -> Any:
         """Memory-map the out-of-domain texts; None if the store has none.
 
         Raises:
@@ -195,7 +193,7 @@ class Store:
         entry = self.manifest.ood_texts
         if self._ood_texts is None and entry is not None:
             places = self.manifest.datasets[OOD_TEXTS]
-            texts = OutOfDomainTexts(open_ood_texts(self._map(entry), places, entry.rows))
+            texts = doors.need("ood", "open")(self._map(entry), places, entry.rows)
             self._check_unchanged()
             self._ood_texts = texts
         return self._ood_texts

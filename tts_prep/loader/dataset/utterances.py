@@ -29,7 +29,6 @@ from tts_prep.loader.dataset.columns import (
 )
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.ood_texts import OutOfDomainTexts
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
 from tts_prep.loader.dataset.speakers import CommonSpeakers
 from tts_prep.loader.dataset.splitting import split_positions
@@ -246,8 +245,8 @@ class UtteranceDataset(FixedColumns):
             yield from zip(chunk.columns.speaker.checked_codes().tolist(), views, strict=True)
 
     @property
-    def ood_texts(self) -> OutOfDomainTexts | None:
-        """The out-of-domain texts of the store, independent of filtering and splitting; None if it has none."""
+    def ood_texts(self) -> Any:
+        """The `OutOfDomainTexts` of the store, independent of filtering and splitting; None if it has none."""
         return self._store.ood_texts()
 
     @property

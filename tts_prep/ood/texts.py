@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import CorruptStoreError
-from tts_prep.format.contents.ood_texts import OodLocations
-from tts_prep.format.hdf5.columns import TextColumn
-from tts_prep.format.hdf5.datasets import Array
+from tts_prep.format.hdf5.columns import check_columns, column_datasets, column_of
+from tts_prep.format.hdf5.datasets import Locations, MappedFile, dataset_at
+
+_TEXTS = ("text", "phoneme_text")
+_NUMBERS = ("phonemes_start", "n_phonemes")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,15 +41,28 @@ class OutOfDomainTexts(Sequence[OutOfDomainText]):
 
     Attributes:
         n_phonemes: [n] int32, the lengths; ``np.flatnonzero(texts.n_phonemes >= 50)`` selects texts by length.
+
+    Args:
+        file, locations: the file of the texts and its datasets; no array is read.
+        rows: the number of texts according to the manifest.
+
+    Raises:
+        CorruptStoreError: a dataset is missing, or its length contradicts the manifest.
     """
 
-    def __init__(self, locations: OodLocations) -> None:
-        self._path = locations.file.path
-        self._ids = locations.ids()
-        self._starts = locations.number("phonemes_start")
-        self.n_phonemes: Array = locations.number("n_phonemes")
-        self._texts: TextColumn = locations.text("text")
-        self._phoneme_texts: TextColumn = locations.text("phoneme_text")
+    def __init__(self, file: MappedFile, locations: Locations, rows: int) -> None:
+        self._path = file.path
+        columns = column_datasets(locations)
+        for name in (*_TEXTS, *_NUMBERS):
+            if name not in columns:
+                raise CorruptStoreError(f"{file.path}: the column '{name}' is missing")
+        check_columns(file.path, columns, rows, in_index=True, integers=())
+        ids = dataset_at(file.path, locations, "phonemes")
+        if len(ids.shape) != 1 or ids.dtype.str != "<i4":
+            raise CorruptStoreError(f"{file.path}: 'phonemes' should be int32 [n], found {ids.dtype} {ids.shape}")
+        self._ids = file.dataset(ids)
+        self._starts, self.n_phonemes = (file.dataset(columns[name][""]) for name in _NUMBERS)
+        self._texts, self._phoneme_texts = (column_of(file, columns[name]) for name in _TEXTS)
 
     def __len__(self) -> int:
         return len(self.n_phonemes)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
 from tts_prep.format.contents.ood_texts import OodHeader, check_ood_texts
-from tts_prep.format.contents.ood_writer import write_ood_texts
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import OOD_TEXTS
 from tts_prep.format.records.failures import Failure
+from tts_prep.ood.writer import write_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.make.folder import take_over_file
@@ -105,6 +105,14 @@ def existing_ood_header(path: Path) -> OodHeader | None:
         return check_ood_texts(path, read_locations) if path.exists() else None
     except CorruptStoreError:
         return None
+
+
+def line_about(store: Path) -> str:
+    """Return one line about the out-of-domain texts, with the first failed line of the file."""
+    header = check_ood_texts(store / OOD_TEXTS)
+    failures = header.failures
+    failed = f"; {len(failures):,} lines failed, the first: {failures[0]['reason']}" if failures else ""
+    return f"out-of-domain texts: {header.rows:,}{failed}"
 
 
 def _phonemized(path: Path, config: Configuration, pool: WorkerPool[Any, Any]) -> list[_Text | Failure]:

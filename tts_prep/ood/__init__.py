@@ -1,0 +1,1 @@
+"""Out-of-domain texts: sentences without recordings, in a store."""
