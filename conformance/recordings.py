@@ -3,13 +3,16 @@
     python conformance/recordings.py CHECKOUTS [CLIPS...] --write docs/presets-recordings.json
 
 CHECKOUTS is that of conformance/presets.py, whose mels these are. The environment needs torchaudio and the program
-ffmpeg besides. The script makes 100 recordings of 8 to 48 kHz: of one and two channels, clipped, above full scale,
-short, with silence, in 16, 24 and 32 bits and float32; a part of them from CLIPS, if there are any. The source reads
-each file by its own functions, but for those of a line or two, which are repeated here; the command makes a store of
-them with the preset alone.
+ffmpeg besides, of 7.0 or later: earlier ones resample recordings of 16 bits with filters of 16 bits. The script makes
+100 recordings of 8 to 48 kHz: of one and two channels, clipped, above full scale, short, with silence, in 16, 24 and 32
+bits and float32; a part of them from CLIPS, if there are any. The source reads each file by its own functions, but for
+those of a line or two, which are repeated here; the command makes a store of them with the preset alone.
 
 A source's resampler runs as it is. Where it computes in float32 itself (torchaudio's convolution, ffmpeg), it gets the
 recording in float64 instead: what float32 rounds is noise, which the logarithm shows where there is almost no energy.
+
+Where a mel differs by more than 2e-6, the cause is put to the test: our mel is made of the samples that the source had
+for its own. What remains is the mel's difference; the rest is of single samples, which are counted.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from presets import DESCRIPTIONS, RECORDING, sources, take
 
 from tts_prep.cli.main import main as tts_prep
 from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.audio.mel import mel_spectrogram
 
 RATES = (8_000, 11_025, 16_000, 22_050, 22_050, 24_000, 24_000, 32_000, 44_100, 48_000)
 KINDS = ("PCM_16", "PCM_16", "PCM_16", "PCM_24", "PCM_32", "FLOAT")
@@ -55,19 +59,14 @@ LEFT_OUT = {
 }
 """What a source does besides, which chance or another setting decides → presets."""
 
+LIMIT = 2e-6
+_LAST_BIT = "`written`: another last bit of 16, where float32 had another one before"
 CAUSES = {
-    **dict.fromkeys(
-        ("whisper-80", "whisper-128"),
-        "`written`: a mean of two channels halfway between two numbers of 16 bits",
-    ),
-    **dict.fromkeys(
-        ("gpt-sovits-v3", "gpt-sovits-v4"),
-        "`written`: a fraction that is cut off, next to a whole number of 16 bits",
-    ),
-    "fish-speech": "`peak_mode`: the source rounds what it has scaled to float32",
-    "speechain-tts": "`written`: another last bit of 16, where the filter of torchaudio has another one of float32",
+    **dict.fromkeys(("whisper-80", "whisper-128", "gpt-sovits-v3", "gpt-sovits-v4"), _LAST_BIT),
+    **dict.fromkeys(("speechain-tts", "speechain-conventional-tts"), _LAST_BIT),
+    "fish-speech": "`peak_mode`: the original rounds what it has scaled to float32",
 }
-"""Why a preset differs by more than 2e-6: the setting, and what of it."""
+"""Why a preset differs by more than `LIMIT`: the setting, and what of it."""
 
 
 class NotReadError(Exception):
@@ -257,7 +256,8 @@ def readers(root: Path) -> dict[str, Reader]:
             if info.samplerate != rate:
                 data = soundfile.read(path)[0].tobytes()
                 given = ["-f", "f64le", "-ar", str(info.samplerate), "-ac", str(info.channels), "-i", "-"]
-                to = form.replace("f32", "f64")
+                # The sum of two channels is halved for integers alone.
+                to = "s32le" if form == "s16le" else "f64le"
             command = [
                 "ffmpeg",
                 "-v",
@@ -274,8 +274,12 @@ def readers(root: Path) -> dict[str, Reader]:
                 "-",
             ]
             done = subprocess.run(command, input=data, capture_output=True, check=True)
-            x = np.frombuffer(done.stdout, {"f32le": np.float32, "f64le": np.float64, "s16le": np.int16}[to])
-            return x.astype(np.float32) / np.float32(32768 if to == "s16le" else 1)
+            kind = {"f32le": np.float32, "f64le": np.float64, "s16le": np.int16, "s32le": np.int32}[to]
+            x = np.frombuffer(done.stdout, kind).astype(np.float32)
+            if to == "s32le":
+                # Its last step, from float32 to 16 bits.
+                x = np.clip(np.rint(x / np.float32(65536)), -32768, 32767)
+            return x / np.float32(32768) if form == "s16le" else x
 
         return run
 
@@ -388,7 +392,9 @@ def readers(root: Path) -> dict[str, Reader]:
         return found
 
     def styletts2(path: Path) -> tuple[Array, int]:
-        return soundfile.read(path)
+        x, rate = soundfile.read(path)
+        # preprocess rounds to float32, which is not done for what is resampled: that is noise.
+        return (x.astype(np.float32).astype(np.float64) if rate == 24_000 else x), rate
 
     found: dict[str, Reader] = {
         "parakeet": by_librosa(22_050), "parakeet-wavenet": by_librosa_at_own_rate("parakeet-wavenet"),
@@ -445,6 +451,8 @@ def make_store(preset: str, recordings: list[Path], folder: Path) -> UtteranceDa
         "none",
         "--preset",
         preset,
+        "--waveform",
+        "float32",
         "--jobs",
         "1",
         "--quiet",
@@ -466,8 +474,10 @@ def silent(path: Path) -> bool:
 
 
 def compare(preset: str, read: Reader, mel: Any, recordings: list[Path], store: UtteranceDataset) -> dict[str, Any]:
-    """Return how many recordings were compared, the largest difference, and what either side left out."""
+    """Return how many recordings were compared, the largest differences, and what either side left out."""
+    config = DESCRIPTIONS[preset].config
     places = {uid: i for i, uid in enumerate(store.id)}
+    given_theirs, n_samples, others, apart = 0.0, 0, 0, 0.0
     largest, which, not_read, left_out, compared = 0.0, "", Counter[str](), Counter[str](), 0
     for path in recordings:
         try:
@@ -482,7 +492,9 @@ def compare(preset: str, read: Reader, mel: Any, recordings: list[Path], store: 
             continue
         except (RuntimeError, ValueError, AssertionError, librosa.ParameterError) as error:
             short = "Padding size" in str(error) or "padding" in str(error).lower() or "too small" in str(error)
-            not_read["too short" if short else "silence" if silent(path) else repr(error)[:80]] += 1
+            above = isinstance(error, AssertionError) and np.abs(RECORDING.samples).max() > 1
+            reason = "too short" if short else "above full scale" if above else repr(error)[:80]
+            not_read["silence" if silent(path) else reason] += 1
             continue
         if path.stem not in places:
             left_out["silent" if silent(path) else "other"] += 1
@@ -491,6 +503,14 @@ def compare(preset: str, read: Reader, mel: Any, recordings: list[Path], store: 
         if ours.shape != theirs.shape:
             raise ValueError(f"{preset}: {path.stem} has the shape {theirs.shape} there and {ours.shape} here")
         difference = float(np.abs(ours - theirs).max())
+        samples = np.asarray(RECORDING.samples, np.float32)
+        if difference > LIMIT:
+            given_theirs = max(given_theirs, float(np.abs(mel_spectrogram(samples, config).T - theirs).max()))
+        waveform = store[places[path.stem]].waveform
+        if waveform.shape == samples.shape:
+            between = np.abs(waveform - samples)
+            n_samples += len(samples)
+            others, apart = others + int((between > 1e-5).sum()), max(apart, float(between.max()))
         compared += 1
         if difference > largest:
             largest, which = difference, path.stem
@@ -500,6 +520,8 @@ def compare(preset: str, read: Reader, mel: Any, recordings: list[Path], store: 
         "compared": compared,
         "largest": largest,
         "of": which,
+        "given_theirs": given_theirs,
+        "samples": {"compared": n_samples, "others": others, "largest": apart},
         "not_read": dict(not_read),
         "left_out": dict(left_out),
     }
@@ -541,6 +563,8 @@ def main() -> None:
                 row["compared"],
                 f"{row['largest']:.1e}",
                 row["of"],
+                f"{row['given_theirs']:.1e}",
+                row["samples"],
                 row["not_read"],
                 row["left_out"],
                 flush=True,

@@ -74,7 +74,8 @@ _SPEECHAIN = (
     "The model standardizes the mels (`feat_normalize`).",
 )
 _WHISPER = (
-    "Training and inference: ffmpeg downmixes and resamples. The recording is padded with zeros to 30 seconds before "
+    "Training and inference: ffmpeg downmixes and resamples, here as from 7.0 on: before, it resamples recordings of "
+    "16 bits with filters of 16 bits, up to 3 of 32,768 away. The recording is padded with zeros to 30 seconds before "
     "the mel: the maximum is the same, but the frames at the end of the recording have other values.",
 )
 BEFORE = {
@@ -277,16 +278,20 @@ def from_recordings() -> str:
         f"`conformance/recordings.py` makes {comparison['recordings']} recordings of 8 to 48 kHz: of one and two",
         "channels, clipped, above full scale, short, with silence, in 16, 24 and 32 bits and float32. The original",
         "code reads each file, with its scripts of preparation, and the command makes a store with the preset alone.",
-        "The table shows how many recordings both read, the maximum of the absolute difference with its cause above",
-        "2e-6, what the original does besides, which chance or another setting decides, and why it does not read",
-        "others. Digital",
-        "silence is a failed row of the command.",
+        "The table shows how many recordings both read, the maximum of the absolute difference, what the original does",
+        "besides, which chance or another setting decides, and why it does not read others. Above 2e-6, it has the",
+        "setting that is the cause, how many samples differ before the mel, and the maximum that remains when the mel",
+        "is made of the original's samples. Digital silence is a failed row of the command.",
         "",
         "| preset | original | recordings | maximum | besides | not read there |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for row in comparison["rows"]:
-        cause = f" ({row['cause']})" if row["largest"] > 2e-6 else ""
+        cause = ""
+        if row["largest"] > 2e-6:
+            others, of = row["samples"]["others"], f"{row['samples']['compared']:,} samples"
+            counted = f"{others} of {of}" if others else of
+            cause = f" ({row['cause']}: {counted}; with the original's {row['given_theirs']:.1e})"
         refused = ", ".join(f"{reason}: {count}" for reason, count in row["not_read"].items())
         cells = (f"`{row['preset']}`", row["source"], str(row["compared"]), f"{row['largest']:.1e}{cause}")
         rows.append(f"| {' | '.join((*cells, row['besides'], refused))} |")

@@ -68,6 +68,15 @@ def test_whisper_reads_16_bits_that_ffmpeg_rounded(tmp_path: Path) -> None:
     assert read_samples(path, 16_000, reading).tolist() == [2, -1]
 
 
+def test_whisper_rounds_what_lies_halfway_after_resampling_as_ffmpeg(tmp_path: Path) -> None:
+    n = np.arange(600)
+    two = (np.stack([n * n * 7919 % 20_001, n * n * 104_729 % 20_001], 1) - 10_000).astype(np.int16)
+    found = read_samples(written(tmp_path, two, 8_000, "PCM_16"), 16_000, get_preset("whisper-80").reading)
+    # From ffmpeg 9.0.2: -f s16le -ac 1 -acodec pcm_s16le -ar 16000. Every other sample is a mean of two of 16 bits.
+    expected = [-10_000, -3_678, 5_286, -3_109, 1_140, 8_030, -2_437, -262, -5_444, -7_984, 2_119, 4_864]
+    assert (len(found), found.sum(dtype=int), found[:24:2].tolist()) == (1200, -231_833, expected)
+
+
 def test_what_gpt_sovits_adds_up_to_more_than_16_bits_wraps_round(tmp_path: Path) -> None:
     path = written(tmp_path, np.array([0.5, 1.5, -1.5]), 32_000, "FLOAT")
     expected = np.array([0.5, 1.5, -1.5]) * (0.95 * 16384 / 1.5 + 16384)

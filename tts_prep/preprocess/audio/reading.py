@@ -129,7 +129,8 @@ def _written(samples: Any, how: str, rounding: float | None) -> Any:
     if how == "int16":
         if samples.dtype == np.int16:
             return samples
-        scaled = np.multiply(samples, 32768.0)
+        # In float32, as ffmpeg, where what lies halfway between two numbers stays there.
+        scaled = np.asarray(samples, np.float32) * np.float32(32768)
         whole = np.rint(scaled) if rounding is None else np.floor(scaled + rounding)
         return np.clip(whole, -32768, 32767).astype(np.int16)
     if how == "floor":
