@@ -44,6 +44,8 @@ DOORS: Final[Mapping[str, str]] = {
     "'unsure' finds words to write, and 'line' writes one",
     "ood": "out-of-domain texts: what makes, opens and describes their file",
     "sources": "what keeps beside a store how it was made, and says later that it is older than that",
+    "symbols": "what reads a table of symbols: of a file, or recorded in a store",
+    "preparations": "what a system does to texts and to phones of espeak-ng: a Preparation",
     "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",

@@ -24,7 +24,7 @@ from tts_prep.preprocess.configuration.settings import configure, read_config_fi
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.make import recordings
-from tts_prep.preprocess.text.symbols.file import read_symbols
+from tts_prep.symbols.file import read_symbols
 
 Capture: TypeAlias = "pytest.CaptureFixture[str]"
 PLAIN = ("--jobs", 1, "--frontend", "characters")

@@ -12,7 +12,7 @@ from tts_prep.english.heteronyms import HETERONYMS, VERSION, choose_pronunciatio
 from tts_prep.lexicon.words import Words
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import TextConfig
-from tts_prep.preprocess.text.symbols.voice import VoiceTable
+from tts_prep.symbols.voice import VoiceTable
 
 TABLE = (Path(__file__).parent / "data/heteronyms.tsv").read_text(encoding="utf-8")
 SENTENCES = [line.split("\t") for line in TABLE.splitlines()]

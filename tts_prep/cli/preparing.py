@@ -37,7 +37,7 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
-from tts_prep.preprocess.text.symbols import AUTO, TokenizerTable
+from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, recorded_features
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.progress import Progress, ShowProgress
@@ -198,7 +198,7 @@ def _watched(
     items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, report)
     items = report_kinds_of_texts(items, config.text, report)
     frontend = config.text.frontend_name
-    has_languages = not isinstance(config.text.symbols, TokenizerTable)
+    has_languages = not getattr(config.text.symbols, "is_tokenizer", False)
     if frontend in doors.rows("frontends") and frontend not in (NO_PHONEMES, "phonemes") and has_languages:
         items = report_foreign_texts(items, config.text, report, is_given=settings.language_is_given)
     return items

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
 from tts_prep.preprocess.text.frontends.frontend import VocabFrontend
-from tts_prep.preprocess.text.symbols import TokenizerTable
 from tts_prep.preprocess.text.vocab import Vocab
+from tts_prep.tokenizers.file import TokenizerTable
 
 _LIMITS: Final = {"cpu_seconds": 20, "memory": 1 << 31}
 """Those of one answer; the first one opens the file."""

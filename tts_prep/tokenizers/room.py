@@ -14,6 +14,10 @@ ROOM: Final = Room(
                 "tokenizer:FILE: a language model's tokenizer.json, or a model of sentencepiece",
             ),
         ),
+        "symbols": (
+            Row("tokenizer", "tts_prep.tokenizers.file:TokenizerTable.from_dict"),
+            Row("tokenizer file", "tts_prep.tokenizers.file:TokenizerTable.read"),
+        ),
     },
     libraries={"tokenizers": "tokenizers", "sentencepiece": "tokenizers"},
 )

@@ -19,7 +19,7 @@ from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Fron
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend, get_frontend
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.symbols import TABLES, TokenizerTable, VoiceTable
+from tts_prep.preprocess.text.symbols import TABLES, RecordedTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
 
 Pronunciation: TypeAlias = tuple[str, str, str | None] | tuple[str, str, str | None, str]
@@ -57,7 +57,7 @@ class TextConfig:
     frontend: str | None = None
     language: str = "en-us"
     normalize: bool = True
-    symbols: str | tuple[str, ...] | VoiceTable | TokenizerTable | None = None
+    symbols: str | tuple[str, ...] | RecordedTable | None = None
     unknown: str = "error"
     punctuation: str | None = None
     ends: bool | None = None
@@ -281,16 +281,16 @@ def without_lexicon(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return {**configuration, "text": text}
 
 
-def _symbols_json(symbols: str | tuple[str, ...] | VoiceTable | TokenizerTable | None) -> Any:
-    if isinstance(symbols, VoiceTable | TokenizerTable):
-        return symbols.as_dict() if isinstance(symbols, VoiceTable) else asdict(symbols)
+def _symbols_json(symbols: str | tuple[str, ...] | RecordedTable | None) -> Any:
+    if isinstance(symbols, RecordedTable):
+        return symbols.as_dict()
     return list(symbols) if isinstance(symbols, tuple) else symbols
 
 
 def _symbols_of(value: Any) -> Any:
     """Return the result of `_symbols_json` as the symbols that it was."""
     if isinstance(value, Mapping):
-        return TokenizerTable(**value) if "packed" in value else VoiceTable.from_dict(value)
+        return doors.need("symbols", "tokenizer" if "packed" in value else "voice")(value)
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -20,7 +20,7 @@ from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig, make_frontend
 from tts_prep.preprocess.corpora.splits import split_checksums
-from tts_prep.preprocess.text.symbols import TokenizerTable, VoiceTable, choose_symbols
+from tts_prep.preprocess.text.symbols import RecordedTable, choose_symbols
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -250,9 +250,9 @@ class _Layer:
         if isinstance(name, str) and name.startswith(_TOKENIZER):
             if table is not None:
                 raise ConfigurationError("symbols: a tokenizer has its own; omit --symbols")
-            tokenizer = TokenizerTable.read(self.folder / name.removeprefix(_TOKENIZER))
+            tokenizer = doors.need("symbols", "tokenizer file")(self.folder / name.removeprefix(_TOKENIZER))
             text, settings = replace(text, symbols=tokenizer), {**settings, "frontend": _TOKENIZER[:-1]}
-        elif name is not None and isinstance(text.symbols, TokenizerTable):
+        elif name is not None and isinstance(text.symbols, RecordedTable) and text.symbols.is_tokenizer:
             text = replace(text, symbols=None)
         text = _changed(f"{self.where}text.", text, settings)
         text = text if table is None else self._with_symbols(text, table, settings)
@@ -267,7 +267,7 @@ class _Layer:
 
     def _with_symbols(self, text: TextConfig, table: object, settings: Mapping[str, Any]) -> TextConfig:
         symbols = _symbols(f"{self.where}text.symbols", table, self.folder)
-        own = symbols.blanks if isinstance(symbols, VoiceTable) else None
+        own = getattr(symbols, "blanks", None) if isinstance(symbols, RecordedTable) else None
         # A voice's ids have blanks, unless the settings say otherwise.
         blanks = text.blanks if own is None or "blanks" in settings else own
         return replace(text, symbols=symbols, blanks=blanks)
@@ -286,7 +286,7 @@ def _file(where: str, value: object, folder: Path) -> Path | None:
     return folder / value
 
 
-def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | VoiceTable | None:
+def _symbols(where: str, value: object, folder: Path) -> str | tuple[str, ...] | RecordedTable | None:
     """Return the table in a setting: a name, or the table of a file; None for ``"none"``."""
     if not isinstance(value, str | Path):
         raise ConfigurationError(f"{where}: expected the name of a table or a path, found {value!r}")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.blanks import with_blanks, without_blanks
-from tts_prep.preprocess.text.symbols import Blanks, SymbolTable, VoiceTable, tables_with
+from tts_prep.preprocess.text.symbols import Blanks, Table, tables_with
 from tts_prep.preprocess.text.symbols.preparation import AS_READ, Preparation
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
@@ -114,7 +114,7 @@ class Vocab:
         return cls((pad, unk, start, end, *symbols), pad, unk=unk, start=start, end=end)
 
     @classmethod
-    def from_table(cls, table: SymbolTable | VoiceTable | Vocab | Sequence[str]) -> Vocab:
+    def from_table(cls, table: Table | Vocab | Sequence[str]) -> Vocab:
         """Return the vocabulary of a named table, of a voice, or of a list of symbols.
 
         In a list, special symbols are recognized by their names ``<pad>``, ``<unk>``, ``<s>``, ``</s>`` and
@@ -126,24 +126,22 @@ class Vocab:
         """
         if isinstance(table, Vocab):
             return table
-        if isinstance(table, SymbolTable | VoiceTable):
-            of_voice = (
-                {"clusters": table.clusters, "aliases": table.aliases, "group_ends": table.group_ends}
-                if isinstance(table, VoiceTable)
-                else {}
-            )
+        if isinstance(table, Table):
+            of: Any = table
             vocab = cls(
-                table.symbols,
-                table.pad,
-                unk=table.unk,
-                start=table.start,
-                end=table.end,
-                blank=table.blank,
-                characters=table.characters,
-                decomposed=table.decomposed,
-                **of_voice,  # type: ignore[arg-type]
+                of.symbols,
+                of.pad,
+                unk=of.unk,
+                start=of.start,
+                end=of.end,
+                blank=of.blank,
+                characters=of.characters,
+                decomposed=of.decomposed,
+                clusters=of.clusters,
+                aliases=of.aliases,
+                group_ends=of.group_ends,
             )
-            vocab.ends, vocab.preparation = table.ends, table.preparation
+            vocab.ends, vocab.preparation = of.ends, of.preparation
             return vocab
         if not table:
             raise ConfigurationError("vocabulary: expected at least one symbol, found none")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.scripts import likely_language
-from tts_prep.preprocess.text.symbols import VoiceTable
+from tts_prep.preprocess.text.symbols import Table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens
 from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab
 
@@ -22,7 +22,7 @@ FOREIGN_LETTERS: Final = "letters_of_another_script"
 OTHER_REGION: Final = "regions_without_a_voice"
 LIKELY_LANGUAGE: Final = "texts_that_seem_to_be_in_another_language"
 
-Symbols: TypeAlias = Vocab | VoiceTable | Sequence[str]
+Symbols: TypeAlias = Vocab | Table | Sequence[str]
 """A vocabulary, the table of a voice, or a list of symbols whose special symbols are recognized by name."""
 
 SPACE: Final = "▁"

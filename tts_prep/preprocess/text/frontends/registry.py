@@ -14,7 +14,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     join_symbols,
 )
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.symbols import AUTO, TokenizerTable, get_table
+from tts_prep.preprocess.text.symbols import AUTO, RecordedTable, get_table
 from tts_prep.preprocess.text.vocab import OpenVocab, Vocab
 
 
@@ -110,7 +110,7 @@ def get_frontend(
     name: str | None = None,
     *,
     language: str | None = None,
-    symbols: str | Symbols | TokenizerTable | None = None,
+    symbols: str | Symbols | RecordedTable | None = None,
     unknown: str = "error",
     punctuation: str | None = None,
     ends: bool | None = None,
@@ -146,12 +146,14 @@ def get_frontend(
     if isinstance(symbols, str):
         symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
     name = name or default_frontend(language or "en-us")
-    if isinstance(symbols, TokenizerTable) and name != "tokenizer":
+    table: Any = symbols
+    is_tokenizer = isinstance(symbols, RecordedTable) and symbols.is_tokenizer
+    if is_tokenizer and name != "tokenizer":
         raise ConfigurationError(f"frontend: a tokenizer reads all texts, without {name!r}")
-    if isinstance(symbols, TokenizerTable):
-        frontend: Frontend = _find(name)(symbols=symbols)
+    if is_tokenizer:
+        frontend: Frontend = _find(name)(symbols=table)
     elif "," in name or "=" in name:
-        frontend = _by_language(name, language or "en-us", symbols, unknown, punctuation)
+        frontend = _by_language(name, language or "en-us", table, unknown, punctuation)
     else:
         spoken = {} if language is None else {"language": language}
         frontend = _find(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)

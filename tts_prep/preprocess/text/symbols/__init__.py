@@ -1,16 +1,24 @@
-"""Symbol tables: named tables, and tables in files."""
+"""Symbol tables: named tables, and what tables in files are."""
 
-from tts_prep.preprocess.text.symbols.catalogue import AUTO, TABLES, SymbolTable, choose_symbols, get_table, tables_with
-from tts_prep.preprocess.text.symbols.tokenizer import TokenizerTable
-from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
+from tts_prep.preprocess.text.symbols.catalogue import (
+    AUTO,
+    TABLES,
+    Blanks,
+    RecordedTable,
+    SymbolTable,
+    Table,
+    choose_symbols,
+    get_table,
+    tables_with,
+)
 
 __all__ = [
     "AUTO",
     "TABLES",
     "Blanks",
+    "RecordedTable",
     "SymbolTable",
-    "TokenizerTable",
-    "VoiceTable",
+    "Table",
     "choose_symbols",
     "get_table",
     "tables_with",

@@ -1,23 +1,42 @@
 """The named symbol tables, with their systems and sources, and the choice among them, a file and `auto`."""
 
-import difflib
 import importlib.resources
-import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.text.symbols.file import check_unique, parse_symbols, read_symbols
-from tts_prep.preprocess.text.symbols.preparation import AS_READ, PREPARATIONS, Preparation
-from tts_prep.preprocess.text.symbols.voice import Blanks, VoiceTable
+from tts_prep.preprocess.text.symbols.preparation import AS_READ, Preparation
 from tts_prep.toml_files import read_toml
+
+Blanks: TypeAlias = Literal["between", "around", "groups"]
+"""The placement of blanks: between all symbols, also at both ends, or after each group of symbols (Piper's pinyin)."""
+
+
+class Table:
+    """A table of symbols, with what its system does around the ids."""
+
+    clusters: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    group_ends: tuple[str, ...] = ()
+
+
+class RecordedTable(ABC):
+    """A table in a file, which a store records as a whole."""
+
+    is_tokenizer: ClassVar[bool] = False
+
+    @abstractmethod
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as in the configuration of a store."""
 
 
 @dataclass(frozen=True)
-class SymbolTable:
+class SymbolTable(Table):
     """A public symbol table of ``tables.toml``. Its symbols are in ``tables/NAME.txt``, in the order of their ids.
 
     Attributes:
@@ -32,7 +51,7 @@ class SymbolTable:
         characters: texts are split into single characters, although the table has longer symbols.
         decomposed: the system decomposes texts (NFD) before lookup.
         heteronyms: the system reads words with two pronunciations by the words around them.
-        preparation: what the system does to espeak-ng's phones before it looks up ids.
+        prepared_by: the name of what the system does to espeak-ng's phones before it looks up ids; empty for nothing.
     """
 
     name: str
@@ -49,7 +68,7 @@ class SymbolTable:
     characters: bool = False
     decomposed: bool = False
     heteronyms: bool = False
-    preparation: Preparation = AS_READ
+    prepared_by: str = ""
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -57,10 +76,18 @@ class SymbolTable:
         file = importlib.resources.files(__package__).joinpath("tables", f"{self.name}.txt")
         return parse_symbols(file.read_bytes(), f"{self.name}.txt")
 
+    @property
+    def preparation(self) -> Preparation:
+        """What the system does to espeak-ng's phones before it looks up ids."""
+        made: Preparation = AS_READ
+        if self.prepared_by:
+            made = doors.need("preparations", self.prepared_by, is_record=True)
+        return made
+
 
 def _tables() -> Iterator[SymbolTable]:
     for name, row in read_toml(__package__, "tables.toml").items():
-        yield SymbolTable(name, **row | {"preparation": PREPARATIONS[row.get("preparation", "")]})
+        yield SymbolTable(name, **row)
 
 
 TABLES: Final[Mapping[str, SymbolTable]] = {table.name: table for table in _tables()}
@@ -88,7 +115,7 @@ AUTO: Final = "auto"
 """The value for collecting the symbols of the corpus."""
 
 
-def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...] | VoiceTable:
+def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...] | RecordedTable:
     """Return the name of a table or ``"auto"`` unchanged, and the symbols or the voice's table in a file otherwise.
 
     Use ``./NAME`` for a file that has the name of a table.
@@ -101,19 +128,22 @@ def choose_symbols(value: str, folder: Path = Path()) -> str | tuple[str, ...] |
     """
     if value == AUTO or value in TABLES:
         return value
-    path = folder / value
-    if not os.path.exists(path):  # noqa: PTH110 (Path.exists raises for a name that is too long)
-        near = difflib.get_close_matches(value.lower(), (*TABLES, AUTO), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
-        raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
-    symbols = read_symbols(path)
-    if isinstance(symbols, VoiceTable):
-        return symbols
-    if path.suffix == ".py":
-        # A system's own list: a repeated symbol has its later id there too, and without one all ids behind it shift.
-        return symbols
-    # StyleTTS2's and VITS's tables contain the apostrophe twice, which is allowed in copies of them.
-    public = (table.symbols for table in TABLES.values())
-    n_public = max((len(table) for table in public if symbols[: len(table)] == table), default=0)
-    check_unique(symbols, path.name, n_public)
-    return symbols
+    found: tuple[str, ...] | RecordedTable = doors.need("symbols", "file")(value, folder)
+    return found
+
+
+def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
+    """Parse the bytes of a table.
+
+    Args:
+        name: the name of the file, for messages.
+
+    Raises:
+        ConfigurationError: a line is empty.
+        UnicodeDecodeError: the file is not UTF-8.
+    """
+    lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line:
+            raise ConfigurationError(f"symbols: {name}:{number}: expected a symbol, found an empty line")
+    return tuple(lines)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import lzma
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
+from tts_prep.preprocess.text.symbols import RecordedTable
 
 _MAX_BYTES = 1 << 26
 """The maximum size of a file. That of Qwen's models has 11 MB."""
 
 
 @dataclass(frozen=True)
-class TokenizerTable:
+class TokenizerTable(RecordedTable):
     """A tokenizer's file.
 
     Attributes:
@@ -25,6 +28,7 @@ class TokenizerTable:
 
     kind: str
     packed: str
+    is_tokenizer = True
 
     @classmethod
     def read(cls, path: Path) -> TokenizerTable:
@@ -40,6 +44,15 @@ class TokenizerTable:
             raise ConfigurationError(f"frontend: {path}: cannot be read ({reason})") from error
         kind = "json" if content.lstrip()[:1] == b"{" else "model"
         return cls(kind, base64.b85encode(lzma.compress(content, lzma.FORMAT_ALONE)).decode())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as in the configuration of a store."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> TokenizerTable:
+        """Return the table of the result of `as_dict`."""
+        return cls(**value)
 
     @property
     def content(self) -> bytes:

@@ -12,7 +12,7 @@ from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.make.phonemizing import TextReader
 from tts_prep.preprocess.text.symbols import choose_symbols
 
-ENGLISH = Path(__file__).parents[2] / "english" / "data"
+ENGLISH = Path(__file__).parents[1] / "english" / "data"
 
 # EspeakFallback and EspeakG2P of misaki 0.9.4, whose espeak.py is that of fba1236, with espeak-ng 1.52.0.
 MISAKI = [

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, get_args
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.text.symbols.preparation import KOKORO, PIPER, Preparation
-
-Blanks: TypeAlias = Literal["between", "around", "groups"]
-"""The placement of blanks: between all symbols, also at both ends, or after each group of symbols (Piper's pinyin)."""
+from tts_prep.preprocess.text.symbols.catalogue import Blanks, RecordedTable, Table
+from tts_prep.preprocess.text.symbols.preparation import Preparation
+from tts_prep.symbols.preparations import KOKORO, PIPER
 
 _MOST_IDS: Final = 100_000
 _LONGEST_SYMBOL: Final = 100
@@ -30,7 +29,7 @@ _GROUP_ENDS: Final = (*"12345", *"。？！.?!—…、，：；,:; ")
 
 
 @dataclass(frozen=True)
-class VoiceTable:
+class VoiceTable(Table, RecordedTable):
     """The table of a voice, with what its system does around the ids.
 
     Attributes:

@@ -1,7 +1,9 @@
 """Symbol tables in files: one symbol per line, a voice's JSON, or the list in a Python file."""
 
 import ast
+import difflib
 import io
+import os
 import tokenize
 import warnings
 from collections.abc import Iterator
@@ -10,7 +12,9 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.regular_files import read_regular
-from tts_prep.preprocess.text.symbols.voice import VoiceTable, read_voice
+from tts_prep.preprocess.text.symbols import AUTO, TABLES
+from tts_prep.preprocess.text.symbols.catalogue import parse_symbols
+from tts_prep.symbols.voice import VoiceTable, read_voice
 
 NAME: Final = "symbols"
 """The name of the list in the files of VITS, Matcha-TTS, StyleTTS2, GPT-SoVITS and MeloTTS."""
@@ -246,23 +250,6 @@ def read_symbols(path: Path) -> tuple[str, ...] | VoiceTable:
         raise ConfigurationError(f"symbols: {path}: expected UTF-8 ({error.reason} at byte {error.start})") from error
 
 
-def parse_symbols(content: bytes, name: str) -> tuple[str, ...]:
-    """Parse the bytes of a table.
-
-    Args:
-        name: the name of the file, for messages.
-
-    Raises:
-        ConfigurationError: a line is empty.
-        UnicodeDecodeError: the file is not UTF-8.
-    """
-    lines = content.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n")
-    for number, line in enumerate(lines, 1):
-        if not line:
-            raise ConfigurationError(f"symbols: {name}:{number}: expected a symbol, found an empty line")
-    return tuple(lines)
-
-
 def _by_ids(lines: tuple[str, ...], name: str) -> tuple[str, ...]:
     """Return symbols in the order of the ids that follow them; unchanged lines if some have no id."""
     pairs = [line.rpartition("\t" if "\t" in line else " ") for line in lines]
@@ -294,3 +281,23 @@ def check_unique(symbols: tuple[str, ...], name: str, n_public: int = 0) -> None
             raise ConfigurationError(
                 f"symbols: {name}:{number}: the symbol {symbol!r} is already in line {earlier}; remove one of them"
             )
+
+
+def symbols_of_file(value: str, folder: Path) -> tuple[str, ...] | VoiceTable:
+    """Return the symbols, or the voice's table, in a file; see `choose_symbols`."""
+    path = folder / value
+    if not os.path.exists(path):  # noqa: PTH110 (Path.exists raises for a name that is too long)
+        near = difflib.get_close_matches(value.lower(), (*TABLES, AUTO), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
+        raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
+    symbols = read_symbols(path)
+    if isinstance(symbols, VoiceTable):
+        return symbols
+    if path.suffix == ".py":
+        # A system's own list: a repeated symbol has its later id there too, and without one all ids behind it shift.
+        return symbols
+    # StyleTTS2's and VITS's tables contain the apostrophe twice, which is allowed in copies of them.
+    public = (table.symbols for table in TABLES.values())
+    n_public = max((len(table) for table in public if symbols[: len(table)] == table), default=0)
+    check_unique(symbols, path.name, n_public)
+    return symbols
