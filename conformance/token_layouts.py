@@ -3,7 +3,9 @@
 NAME is ``f5-tts`` (SWivid/F5-TTS; needs datasets, torchaudio, librosa, rjieba, pypinyin, x_transformers, torchdiffeq,
 accelerate and ema_pytorch), ``fish-speech`` (fishaudio/fish-speech; loguru, lightning, hydra, datasets, tiktoken and
 protobuf), ``gpt-sovits`` (RVC-Boss/GPT-SoVITS; pandas), ``inworld`` (inworld-ai/tts; its requirements but those of
-training) or ``neutts`` (neuphonic/neutts; fire, omegaconf, phonemizer, transformers and datasets).
+training), ``neutts`` (neuphonic/neutts; fire, omegaconf, phonemizer, transformers and datasets), ``orpheus``
+(unslothai/notebooks; snac, torchaudio, transformers and datasets) or ``zipvoice`` (k2-fsa/ZipVoice; lhotse, torchaudio,
+jieba, pypinyin and tensorboard).
 
 The demo corpus at 24 kHz is prepared as the system prepares it, and as a store that is exported. The system's own data
 set and collate function make batches of both, which are compared value by value; those of GPT-SoVITS with the arrays of
@@ -13,6 +15,7 @@ original special tokens.
 
 from __future__ import annotations
 
+import ast
 import csv
 import importlib
 import importlib.util
@@ -21,7 +24,9 @@ import random
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from codec_language_models import BOOKS, FRAME, RATE, at_24_khz, codes_of, read
@@ -316,6 +321,198 @@ def neutts(checkout, corpus, folder):
     return f"{n_rows} of {len(given)} rows with {equal(*batches):,} equal values"
 
 
+class Snac:
+    """Codes of SNAC's shapes in the order of the example: a small network with random weights has few that differ."""
+
+    sample_rate = RATE
+
+    def __init__(self):
+        sys.path[:0] = [str(Path(__file__).parents[1] / "examples")]
+        self.codec = importlib.import_module("snac_models").SnacCodes()
+        self.codec.model = self
+        self.arrays = self.codec.arrays
+
+    def encode(self, samples):
+        frames = samples[0, 0, : samples.shape[-1] // 2048 * 2048].abs().double()
+        return [(frames.reshape(1, -1, size).sum(2) * 997).long() % 4096 for size in (2048, 1024, 512)]
+
+    def __call__(self, waveforms):
+        return self.codec(waveforms)
+
+
+def orpheus(checkout, corpus, folder):
+    """Compare rows, batches of torch's ``Trainer`` and three steps with the functions of the notebook for Orpheus."""
+    import datasets
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, Trainer, TrainingArguments
+
+    tokenizer = llama_like(folder / "tokenizer.json")
+    notebook = (checkout / "molab" / "Orpheus_(3B)-TTS.py").read_text(encoding="utf-8")
+    rows, root = read_corpus("ljspeech", corpus)
+    rows = [replace(row, speaker=f"voice {number % 2}") for number, row in enumerate(rows)]
+    text = {"frontend": f"tokenizer:{folder / 'tokenizer.json'}"}
+    audio = {"n_mels": "none", "sample_rate": RATE, "peak": "none"}
+    settings = {"audio": audio, "text": text, "store": {"waveform_dtype": "int16"}}
+    prepare(rows, root, folder / "store", configure("ljspeech", settings=settings))
+    add_array(folder / "store", "audio_codes", Snac)
+    export(folder / "store", "orpheus", folder / "ours")
+    # The cell as it stands, but for the device, and networks and tokens that were made here.
+    names = {"tokenizer": PreTrainedTokenizerFast(tokenizer_object=tokenizer)}
+    functions = functions_of(notebook, "tokenise_audio", "remove_duplicate_frames", "create_input_ids")
+    exec(functions.replace("'cuda'", "'cpu'"), names)
+    names |= {"snac_model": Snac(), "ds_sample_rate": RATE}
+    theirs = []
+    for row in rows:
+        example = {"text": row.text, "source": row.speaker}
+        example["codes_list"] = names["tokenise_audio"](read(corpus / "wavs" / f"{row.id}.wav"))
+        theirs.append(names["create_input_ids"](names["remove_duplicate_frames"](example)))
+    kept = ("input_ids", "labels", "attention_mask")
+    made = datasets.Dataset.from_list([{name: row[name] for name in kept} for row in theirs])
+    loaded = datasets.load_dataset(str(folder / "ours"), split="train", cache_dir=str(folder / "cache"))
+    losses, batches = [], []
+    for rows_of in (made, loaded):
+        torch.manual_seed(0)
+        config = LlamaConfig(
+            vocab_size=156_940, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2
+        )
+        arguments = TrainingArguments(
+            str(folder / "run"), max_steps=3, per_device_train_batch_size=1, logging_steps=1, report_to=[], use_cpu=True
+        )
+        trainer = Trainer(model=LlamaForCausalLM(config), args=arguments, train_dataset=rows_of)
+        batches.append(list(trainer.get_train_dataloader()))
+        trainer.train()
+        losses.append([entry["loss"] for entry in trainer.state.log_history if "loss" in entry])
+    steps = max(abs(a - b) for a, b in zip(*losses, strict=True))
+    return f"{len(made)} rows with {equal(*batches):,} equal values; losses of {len(losses[0])} steps by {steps:.1e}"
+
+
+def llama_like(path):
+    """Write and return a tokenizer of bytes with the ids of Llama 3's special tokens and the size of its vocabulary."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    table = {token: number for number, token in enumerate(alphabet)}
+    table |= {f"<|unused {number}|>": number for number in range(len(table), 128_256) if number != 128_000}
+    made = Tokenizer(models.BPE(table | {"<|begin_of_text|>": 128_000}, []))
+    made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    made.post_processor = processors.TemplateProcessing("<|begin_of_text|> $A", None, [("<|begin_of_text|>", 128_000)])
+    made.save(str(path))
+    return made
+
+
+def functions_of(source, *names):
+    """Return functions of a notebook, and the numbers that its cells assign; a cell is a function."""
+    found = []
+    cells = [cell for cell in ast.parse(source).body if isinstance(cell, ast.FunctionDef)]
+    for node in (node for cell in cells for node in cell.body):
+        is_number = isinstance(node, ast.Assign) and isinstance(node.value, (ast.BinOp, ast.Constant))
+        if is_number or (isinstance(node, ast.FunctionDef) and node.name in names):
+            found.append(node)
+    return "import torch\nimport torchaudio.transforms as T\n" + "\n".join(map(ast.unparse, found))
+
+
+def zipvoice(checkout, corpus, folder):
+    """Compare batches of ZipVoice's data module, of recordings with its own mels and tokens, and three steps."""
+    import lhotse
+    from lhotse import CutSet, MonoCut, Recording, SupervisionSegment
+
+    sys.path[:0] = [str(checkout), str(checkout / "egs/zipvoice/local")]
+    datamodule = importlib.import_module("zipvoice.dataset.datamodule")
+    preparation = importlib.import_module("prepare_token_file_char")
+    # compute_fbank.py stores mels in chunks that lose precision: the data module computes them from the recordings.
+    rows, _ = read_corpus("ljspeech", corpus)
+    cuts = []
+    for row in rows:
+        recording = Recording.from_file(corpus / "wavs" / f"{row.id}.wav", recording_id=row.id)
+        segment = SupervisionSegment(row.id, row.id, 0.0, recording.duration, text=row.text)
+        cuts.append(MonoCut(row.id, 0.0, recording.duration, 0, [segment], recording=recording))
+    CutSet.from_cuts(cuts).to_file(folder / "theirs.jsonl.gz")
+    preparation.prepare_tokens(folder / "theirs.jsonl.gz", folder / "tokens.txt")
+    text = {"frontend": "characters", "symbols": str(folder / "tokens.txt"), "normalize": False}
+    make_store(corpus, folder / "store", preset="zipvoice", mel=None, **text)
+    export(folder / "store", "zipvoice", folder / "ours")
+    tokens = [(folder / name).read_text(encoding="utf-8") for name in ("tokens.txt", "ours/tokens.txt")]
+    assert sorted(tokens[0].splitlines()) == sorted(tokens[1].splitlines())
+    batches, ids = [], {}
+    for line in (folder / "ours" / "tokens.txt").read_text(encoding="utf-8").split("\n")[:-1]:
+        token, number = line.split("\t")
+        ids[token] = int(number)
+    for path, on_the_fly in ((folder / "theirs.jsonl.gz", True), (folder / "ours" / "cuts.jsonl.gz", False)):
+        cuts = lhotse.load_manifest_lazy(path).map(lambda cut: tokenized(cut, ids))
+        module = datamodule.TtsDataModule(
+            SimpleNamespace(on_the_fly_feats=on_the_fly, return_cuts=False, max_duration=30.0)
+        )
+        batches.append(list(module.dev_dataloaders(cuts)))
+    n_values, largest = 0, 0.0
+    for one, other in zip(*batches, strict=True):
+        assert one["tokens"] == other["tokens"]
+        assert one["text"] == other["text"]
+        # int64 of features that are computed, and int32 of those that are read.
+        assert other["features_lens"].tolist() == one["features_lens"].tolist()
+        # ZipVoice's float32 has errors relative to the largest amplitude of a frame, not to each.
+        a, b = one["features"].double().exp(), other["features"].double().exp()
+        largest = max(largest, float(((b - a).abs() / a.amax(2, keepdim=True)).max()))
+        n_values += a.numel()
+    losses = [zipvoice_losses(checkout, found[:3], len(ids)) for found in batches]
+    steps = max(abs(a - b) for a, b in zip(*losses, strict=True))
+    return (
+        f"{n_values:,} amplitudes differ by at most {largest:.1e} of the largest of the frame; losses of "
+        f"{len(losses[0])} steps by {steps:.1e}"
+    )
+
+
+def tokenized(cut, ids):
+    """Replace the tokens of a cut by ids, as ``tokenize_text`` of ``train_zipvoice.py`` with ``SimpleTokenizer``."""
+    segment = cut.supervisions[0]
+    tokens = segment.tokens if segment.has_custom("tokens") else [*segment.text]
+    segment.tokens = [ids[token] for token in tokens if token in ids]
+    return cut
+
+
+def zipvoice_losses(checkout, batches, vocab_size):
+    """Return the losses of steps of a small model with random weights."""
+    import torch
+
+    models = importlib.import_module("zipvoice.models.zipvoice")
+    torch.manual_seed(0)
+    random.seed(0)
+    model = models.ZipVoice(
+        fm_decoder_downsampling_factor=[1, 2, 1],
+        fm_decoder_num_layers=[1, 1, 1],
+        fm_decoder_cnn_module_kernel=[7, 7, 7],
+        fm_decoder_dim=64,
+        fm_decoder_feedforward_dim=96,
+        fm_decoder_num_heads=2,
+        text_encoder_num_layers=1,
+        text_encoder_dim=32,
+        text_encoder_feedforward_dim=48,
+        text_encoder_num_heads=2,
+        text_embed_dim=32,
+        vocab_size=vocab_size,
+        pad_id=0,
+    )
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+    losses = []
+    for batch in batches:
+        # The steps of compute_fbank_loss: feat_scale, noise and times from a seed, and a mean of frames.
+        features = batch["features"] * 0.1
+        torch.manual_seed(len(losses))
+        noise, times = torch.randn_like(features), torch.rand(len(features), 1, 1)
+        loss = model(
+            tokens=batch["tokens"],
+            features=features,
+            features_lens=batch["features_lens"],
+            noise=noise,
+            t=times,
+            condition_drop_ratio=0.2,
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss))
+    return losses
+
+
 def equal(theirs, ours):
     """Return the number of values of batches that are equal."""
     import torch
@@ -329,7 +526,15 @@ def equal(theirs, ours):
     return n_values
 
 
-SYSTEMS = {"f5-tts": f5_tts, "fish-speech": fish_speech, "gpt-sovits": gpt_sovits, "inworld": inworld, "neutts": neutts}
+SYSTEMS = {
+    "f5-tts": f5_tts,
+    "fish-speech": fish_speech,
+    "gpt-sovits": gpt_sovits,
+    "inworld": inworld,
+    "neutts": neutts,
+    "orpheus": orpheus,
+    "zipvoice": zipvoice,
+}
 
 
 def main() -> None:

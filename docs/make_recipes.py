@@ -91,6 +91,7 @@ def cases() -> Iterator[Case]:
     yield Case("Piper", accepted.PIPER, "piper", {"sample_rate": 22_050})
     yield Case("Matcha-TTS", accepted.MATCHA, "matcha", _sizes("matcha"), _unscaled)
     yield Case("F5-TTS", accepted.F5_TTS, "f5-tts", {}, _raised)
+    yield Case("ZipVoice", accepted.ZIPVOICE, "zipvoice")
     yield Case("StyleTTS2", accepted.STYLETTS2, "styletts2")
     yield Case("FastSpeech 2", accepted.FASTSPEECH2, "fastspeech2")
     yield Case("FastPitch", accepted.FASTPITCH, "fastpitch")

@@ -1426,6 +1426,12 @@ ELSEWHERE_BY_WORDS = {
     "use a smaller --shard-utterances": (
         "preprocess/workers/test_workers.py::test_a_job_whose_worker_is_killed_again_alone_is_done_in_smaller_parts"
     ),
+    "one of that size: tts-prep remove": (
+        "export/test_token_layouts.py::test_neutts_has_a_data_set_of_texts_and_flat_codes"
+    ),
+    "tokenizer:tokenizer.json, the file of its checkpoint": (
+        "export/test_token_layouts.py::test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec"
+    ),
     "copy-feats --compress=false": (
         "export/test_kaldi_export.py::test_a_compressed_archive_is_read_after_it_is_written_without_compression"
     ),

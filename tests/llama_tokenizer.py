@@ -1,0 +1,35 @@
+"""A tokenizer of the size of Llama 3's, which has bytes alone as tokens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+BEGIN = 128_000
+
+
+def ids_of(text: str) -> list[int]:
+    """Return the ids of an ASCII text."""
+    return [BEGIN, *map(ord, text)]
+
+
+def write_tokenizer(path: Path) -> Path:
+    """Write a ``tokenizer.json`` of 128,256 tokens: ASCII characters have their codes, and texts a token before."""
+    vocab = {chr(code): code for code in range(33, 127)} | {"Ġ": 32}
+    taken = {*vocab.values(), BEGIN}
+    vocab |= {f"<|{number}|>": number for number in range(128_256) if number not in taken}
+    begin = "<|begin_of_text|>"
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": begin, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {begin: {"id": begin, "ids": [BEGIN], "tokens": [begin]}},
+    }
+    content = {
+        "version": "1.0",
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+        "post_processor": template,
+        "model": {"type": "BPE", "vocab": vocab | {begin: BEGIN}, "merges": []},
+    }
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
