@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stores import make_rows, write_store
+
 CLIENT = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -51,7 +53,9 @@ def _serve(address: str) -> None:
     import tts_prep.checks.detection
     import tts_prep.cli.preparing
     import tts_prep.report.page  # noqa: F401
+    from tts_prep.checks import measure
     from tts_prep.cli.main import main
+    from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess import PRESETS
     from tts_prep.preprocess.audio.mel import compile_kernels
 
@@ -59,6 +63,7 @@ def _serve(address: str) -> None:
         import torch  # noqa: F401
 
     compile_kernels(PRESETS["parakeet"])
+    measure(UtteranceDataset(write_store(Path(f"{address}-measured"), make_rows([40, 50, 60]), waveform=True)))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
