@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import string
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -248,8 +249,13 @@ FRACTIONS = frozenset(("sevenths", "twelfths", "hundredths"))
 """Words for signs; those of numbers are taken from readings of the neighbours."""
 
 
-def words(text: str) -> list[str]:
-    return re.findall(r"[a-z']+", normalize_english(text).lower())
+# The same neighbours and sentences come with every sign.
+read = cache(normalize_english)
+
+
+@cache
+def words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[a-z']+", read(text).lower()))
 
 
 @pytest.mark.parametrize("sign", "<>≤≥≈±~=^")
@@ -258,7 +264,7 @@ def test_no_sign_before_a_signed_number_or_a_sum_is_lost(sign: str) -> None:
         if sign == number[0] or (sign == "^" and {*number} & {*"$£"}):
             continue
         text = f"We had {before}{sign} {number} there."
-        said = normalize_english(text)
+        said = read(text)
         assert sign in said or set(words(text)) - set(words(f"We had {before}{number} there.")), (text, said)
         assert sign not in said, (text, said)
 
@@ -285,7 +291,7 @@ def test_no_sign_beside_a_number_is_lost(sign: str, espeak: Frontend) -> None:
         numbers = {*words(left), *words(right), *words(" ".join(re.findall(r"\d", left + right)))}
         for before, after in product(("", " "), repeat=2):
             text = f"We had {left}{before}{sign}{after}{right} there."
-            said = normalize_english(text)
+            said = read(text)
             if words(text) == words(f"We had {left} {right} there."):
                 # A sign that stays is a symbol, as a dash is, or read by espeak-ng, or counted.
                 phonemes = espeak.phoneticize(said)
