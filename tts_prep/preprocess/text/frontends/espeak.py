@@ -15,7 +15,7 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.symbols.preparation import TIE
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
+
+_version_of = cache(importlib.metadata.version)
 
 # espeak-ng's limit in bytes; with a longer path, it ends the process.
 _LONGEST_DATA_PATH = 159
@@ -66,9 +68,7 @@ def espeak_library() -> tuple[Path, Path]:
 
 
 # espeak-ng has no voices of these names; they mean the most common voice of the language.
-_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "no": "nb"} | {
-    "nn": "nb",
-    "iw": "he",
+_VOICES = {"en": "en-us", "fr": "fr-fr", "zh": "cmn", "zh-cn": "cmn", "no": "nb", "nn": "nb", "iw": "he"} | {
     **dict.fromkeys(("zh-hk", "zh-mo", "zh-yue", "zh-hant-hk", "zh-hant-mo"), "yue"),
 }
 # The voices of regions without one of their own.
@@ -247,7 +247,7 @@ class EspeakFrontend(VocabFrontend):
         """Return the versions of phonemizer, espeak-ng and what the rules of the language use."""
         version = self._voice(self.language).version
         rules = getattr(rules_of(self.language), "software", {})
-        return {"phonemizer": importlib.metadata.version("phonemizer"), "espeak-ng": version, **rules}
+        return {"phonemizer": _version_of("phonemizer"), "espeak-ng": version, **rules}
 
 
 def _switches(spoken: str) -> Iterator[tuple[str, str]]:
