@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import string
+import time
 from functools import cache
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from tts_prep.english import normalization, signs
+from tts_prep.english import normalization, rules, signs
 from tts_prep.english.normalization import normalize_english
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import UNSPOKEN_CHARACTERS, Frontend
@@ -126,6 +127,58 @@ def test_sentences_of_seven_subjects_are_read_as_people_do() -> None:
     assert wrong == SUBJECTS_OTHERWISE
 
 
+KINDS = Path(__file__).parent / "data"
+KINDS_OTHERWISE = {
+    # The table has "missus"; frontends know "Mrs".
+    "Mr. and Mrs. Okafor live at 12 Elm St. near the river.": "Mister and Mrs Okafor live at twelve Elm "
+    "Street near the river.",
+}
+
+
+@pytest.mark.parametrize(("half", "otherwise"), [("seen", KINDS_OTHERWISE), ("unseen", {})])
+def test_sentences_of_seven_kinds_of_corpora_are_read_as_people_do(half: str, otherwise: dict[str, str]) -> None:
+    lines = (KINDS / f"english_kinds_{half}.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    said = {sentence: normalize_english(sentence) for _, sentence, _ in rows}
+    assert len(said) == 150
+    assert len({kind for kind, _, _ in rows}) == 7
+    wrong = {
+        sentence: said[sentence]
+        for _, sentence, expected in rows
+        if not is_accepted(sentence, expected, said[sentence])
+    }
+    assert wrong == otherwise
+
+
+RULES = {
+    f"{stage}-{number}": table
+    for stage, tables in rules.tables().items()
+    if isinstance(tables, list)
+    for number, table in enumerate(tables)
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_reads_its_examples_and_nothing_would_without_it(name: str) -> None:
+    examples = dict(RULES[name]["examples"])
+    assert {text: normalize_english(text) for text in examples} == examples
+    stage = rules._stage(name.rpartition("-")[0])
+    rule = stage.pop(number := int(name.rpartition("-")[2]))
+    try:
+        assert {text: normalize_english(text) for text in examples} != examples
+    finally:
+        stage.insert(number, rule)
+
+
+@pytest.mark.parametrize(
+    "piece", ["1", "1,", "1.", "1-", "1/", "A", "A1", "A.", "a ", "Main ", "$1,", "1^", "6-4, ", "1°"]
+)
+def test_a_long_text_without_an_end_takes_no_long_time(piece: str) -> None:
+    started = time.process_time()
+    normalize_english(f"{piece * (8000 // len(piece))} § no. ISBN $ / diluted wickets")
+    assert time.process_time() - started < 3
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -156,7 +209,7 @@ def test_sentences_of_seven_subjects_are_read_as_people_do() -> None:
         ("½ oz, 3/4 lb, a 1/2 hr drive", "half an ounce, three quarters of a pound, a half hour drive"),
         ("a 2 A fuse for 12 V, the 2 A levels", "a two ampere fuse for twelve volts, the two A levels"),
         ("A- and B-lists, an A-.", "A- and B-lists, an A minus."),
-        ("Take US-50 E to 5 W Main St.", "Take US-fifty east to five W Main Street."),
+        ("Take US-50 E to 5 W Main St.", "Take US-fifty east to five West Main Street."),
         ("25.3M in 1900, 3M Company", "twenty-five point three million in nineteen hundred, three M Company"),
     ],
 )

@@ -11,7 +11,7 @@ _SIGNS: Final = _TABLES["addresses_signs"]
 # Top-level domains, protocols and endings of files that are spelled letter by letter.
 _SPELLED: Final = frozenset(
     (
-        *("http", "https", "www", "ftp", "html", "php", "uk", "de", "fr", "it", "us", "io", "tv"),
+        *("http", "https", "www", "ftp", "html", "php", "uk", "de", "fr", "it", "us", "io", "tv", "fm"),
         *("txt", "pdf", "mp", "png", "csv", "xml", "gz", "xls", "xlsx", "ppt", "pptx", "py", "js", "md"),
     )
 )
@@ -24,12 +24,14 @@ _PATH: Final = r"(?:/[\w./?%&=+#~-]*[\w/])?"
 # from every character to the end of the text would take minutes.
 _EMAIL: Final = rf"(?<![\w.&+-])[\w.&+-]*\w@{_DOMAIN}(?:\.{_DOMAIN})*\.[A-Za-z]{{2,}}{_PATH}"
 _URL: Final = rf"(?:https?|ftp|file)://[\w./?%&=+#~:-]*[\w/]|www\.{_DOMAIN}(?:\.{_DOMAIN})+{_PATH}"
-_COMMON: Final = "com|org|net|edu|gov|info|io|ai|co|uk|de|fr|us|ca|au|eu"
+_COMMON: Final = "com|org|net|edu|gov|info|io|ai|co|uk|de|fr|us|ca|au|eu|fm|tv|ly|app|dev"
 _LABEL: Final = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _SITE: Final = rf"(?<![\w@.]){_LABEL}(?:\.[a-z0-9-]{{1,63}}){{0,8}}\.(?:{_COMMON})\b(?!\.[A-Za-z]){_PATH}"
-_IP: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.]*\d)"
+_IP: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?(?![\d.]*\d)"
 _FILE: Final = rf"(?<![\w.@/-])[A-Za-z][\w-]{{0,63}}\.(?:{_FILES})\b(?!\.?\w)"
-_ADDRESS: Final = re.compile(rf"{_EMAIL}|{_URL}|{_SITE}|{_IP}|{_FILE}")
+# "/etc/hosts", "~/.bashrc"
+_PLACE: Final = r"(?<![\w.)/])(?:~(?:/[\w.-]*\w)+|(?:/[A-Za-z_.][\w.-]*)+/[\w.-]*\w)"
+_ADDRESS: Final = re.compile(rf"{_EMAIL}|{_URL}|{_SITE}|{_IP}|{_FILE}|{_PLACE}")
 _INNER_DOT: Final = re.compile(r"\.\w")
 _PIECE: Final = re.compile(r"\d+|[^\W\d_]+|.")
 
@@ -45,12 +47,12 @@ _CALLED: Final = (
     r"(?:[Cc]all|[Dd]ial|[Pp]hone|[Rr]ing|[Tt]el(?:ephone)?\.?|[Ff]ax)(?: (?:me|us|him|her|them|at|on|is))* "
 )
 _LOCAL: Final = re.compile(rf"(?:(?<![\w$£€.,/-])(?=555-|\d{{3}}-0)|(?P<before>{_CALLED}))(\d{{3}})-(\d{{4}})(?![\w-])")
-_SHORT: Final = "911|112|999|000|111|101|411"
-_EMERGENCY: Final = re.compile(rf"({_CALLED})({_SHORT})((?:,? or )(?:{_SHORT}))?(?![\w.,:-]*\d)")
 _EXTENSION: Final = re.compile(r"\b([Ee])xt(?:\.|(?= \d))? ?(\d{1,5})\b")
 _VANITY: Final = re.compile(r"(?<![\w-])1-(?P<area>[89]\d\d)-(?P<word>(?=[\dA-Z-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*)\b")
 _SOCIAL: Final = re.compile(r"(?<![\w-])(\d{3})-(\d{2})-(\d{4})(?![\w-])")
-_CODE: Final = re.compile(r"\b((?:[Cc]ode|PIN|pin|[Cc]ard|OTP|otp)(?: is| ending in|:)? )(\d{3,8})\b")
+_CODE: Final = re.compile(
+    r"\b((?:[Cc]ode|PIN|pin|[Cc]ard|OTP|otp)(?: is|:)? |\b(?:ending|ends) (?:in|with) )(\d{3,8})\b"
+)
 _STATES: Final = _TABLES["addresses_states"]
 _ZIP: Final = re.compile(rf"\b({'|'.join(_STATES)})(,? )(\d{{5}})(?:-(\d{{4}}))?(?![\w-])")
 
@@ -58,7 +60,7 @@ _ZIP: Final = re.compile(rf"\b({'|'.join(_STATES)})(,? )(\d{{5}})(?:-(\d{{4}}))?
 def electronic(text: str) -> str:
     """Return a text with addresses and names of files in words: ``ab1@x.com`` as ``ab one at x dot com``."""
     # Most texts have dots at ends of sentences only, and the search for addresses is slow.
-    if not _INNER_DOT.search(text):
+    if not _INNER_DOT.search(text) and "/" not in text:
         return text
     return _ADDRESS.sub(lambda match: " ".join(map(_spoken, _PIECE.findall(match[0]))), text)
 
@@ -79,16 +81,10 @@ def telephone(text: str) -> str:
     text = _VANITY.sub(_vanity, _PHONE.sub(_phone, text))
     text = _GROUPS.sub(_groups, text)
     text = _LOCAL.sub(lambda match: f"{match['before'] or ''}{digits(match[2])}, {digits(match[3])}", text)
-    text = _EMERGENCY.sub(_emergency, text)
     text = _EXTENSION.sub(lambda match: f"{match[1]}xtension {digits(match[2])}", text)
     text = _SOCIAL.sub(lambda match: ", ".join(map(digits, match.groups())), text)
     text = _ZIP.sub(_zip, text)
     return _CODE.sub(lambda match: match[1] + digits(match[2]), text)
-
-
-def _emergency(match: re.Match[str]) -> str:
-    other = match[3] or ""
-    return f"{match[1]}{digits(match[2])}{other[:-3]}{digits(other[-3:]) if other else ''}"
 
 
 def _zip(match: re.Match[str]) -> str:

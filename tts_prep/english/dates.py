@@ -28,7 +28,7 @@ _FULL_OR_SHORT: Final = rf"(?:(?:{'|'.join(_MONTHS)})\b|(?:{_SHORT})\b\.?)"
 _OF_MONTH: Final = "(?:[12]\\d|3[01]|0?[1-9])"
 # "June 25-26", "3-5 May": from a day to another.
 _FROM_DAY: Final = re.compile(
-    rf"\b({_FULL_OR_SHORT}) ({_OF_MONTH})(?:{_SUFFIX})?[-–](?:({_OF_MONTH})(?:{_SUFFIX})?\b(?![-–/.:]?\d)|"
+    rf"\b({_FULL_OR_SHORT}) ({_OF_MONTH})(?:{_SUFFIX})?[-–—](?:({_OF_MONTH})(?:{_SUFFIX})?\b(?![-–/.:]?\d)|"
     rf"(?={_FULL_OR_SHORT} \d))"
 )
 _DAY_TO: Final = re.compile(
@@ -57,7 +57,7 @@ def dates(text: str) -> str:
     text = _NUMERIC.sub(_numeric, text)
     text = _SEASON.sub(_season, text)
     text = _EARLY.sub(lambda match: match[1] + year(int(match[2])), text)
-    if "-" in text or "–" in text:
+    if "-" in text or "–" in text or "—" in text:
         text = _FROM_DAY.sub(_from_day, text)
         text = _DAY_TO.sub(lambda match: f"{match['the'] or 'the '}{ordinal(int(match['day']))} to ", text)
     text = _DAY_FIRST.sub(_day_first, text)

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tts_prep.english.abbreviations import abbreviations
 from tts_prep.english.addresses import electronic, telephone
 from tts_prep.english.dates import dates, times
 from tts_prep.english.numbers import cardinals, codes, decimals, labels, ordinals, roman, years
 from tts_prep.english.quantities import measures, money
+from tts_prep.english.rules import apply
 from tts_prep.english.signs import arithmetic, around_the_clock, fractions, music, pairs, ranges, ratios
 from tts_prep.preprocess.text.typography import plain_marks, without_controls
 
@@ -23,16 +23,32 @@ def normalize_english(text: str) -> str:
     has_numbers = _has_numbers(text)
     if has_numbers:
         # Before `plain_marks`, because a short dash between numbers is a range, and a date may have hyphens.
-        text = around_the_clock(ratios(telephone(text)))
+        text = around_the_clock(ratios(telephone(apply("early", text))))
         text = ranges(_MINUS.sub("minus ", dates(text)))
-    text = roman(abbreviations(plain_marks(music(text))))
+    text = roman(_abbreviations(plain_marks(music(text)), has_numbers))
     if has_numbers:
         # Most texts have no digits, and these steps take most of the time.
+        text = apply("figures", text)
         for step in _NUMBER_STEPS:
             text = step(text)
+        text = apply("late", text)
     # A hyphen between spaces, which no step has read, is typed for a dash.
     text = _LOOSE_HYPHEN.sub(" — ", _signs(text)) if " - " in text else _signs(text)
     return " ".join(_BEFORE_MARK.sub(r"\1", text).split())
+
+
+def _abbreviations(text: str, has_numbers: bool) -> str:
+    text = apply("short", text)
+    # Most texts have one dot, at the end, and behind a word that is no abbreviation.
+    last = text[text.rfind(" ") + 1 :]
+    is_short = len(last) < len("Thurs..") and (last[:1].isupper() or last in ("ed.", "etc.", "fl.", "vs."))
+    dotted = is_short or "." in text[:-1]
+    if dotted:
+        text = apply("dotted", text)
+    if dotted or has_numbers:
+        text = apply("streets", text)
+    text = apply("names", text)
+    return apply("titles", text) if dotted else text
 
 
 def _has_numbers(text: str) -> bool:
@@ -55,4 +71,4 @@ def _signs(text: str) -> str:
 _NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (
     *(labels, money, times, measures, fractions, ordinals, codes, arithmetic, decimals, years, cardinals),
 )
-_BEFORE_MARK: Final = re.compile(r"(?<=[a-z]) +([.,;:!?](?!\w))")
+_BEFORE_MARK: Final = re.compile(r"(?<=[a-z]) +([.,;:!?](?!\w)|\))")

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
 _SMALL: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
@@ -192,7 +192,7 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def codes(text: str) -> str:
     """Return a text with codes such as ``C2766`` read character by character, and ``M25`` as a letter and a number."""
-    text = _MODEL.sub(lambda match: match[1] + label(match[2]), text)
+    text = _MODEL.sub(lambda match: f"{match[1].rstrip()} {label(match[2])}", text)
     if "-" in text:
         text = _TYPE.sub(lambda match: f"{match[1]}-{label(match[2])}", text)
     return _CODE.sub(_code, text)
@@ -245,16 +245,11 @@ def cardinals(text: str) -> str:
 _VALUES: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NUMERAL: Final = r"(?=[IVXLC])C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _NUMERAL_WORD: Final = re.compile(r" [IVXLC]+\b")
-"""What every capital numeral is part of; few texts have it, and a search for nouns and rulers takes much longer."""
-_NOUNS: Final = (
-    "Chapter|Part|Section|Article|Volume|Vol|Book|Act|Scene|Phase|Stage|Type|Class|Grade|Level|Title|Appendix|Table|"
-    "Figure|Canto|Corps|Division|War|Mark|Super Bowl|Group|Episode|Lesson|Unit|Plate|Psalm"
-)
-_RULERS: Final = (
-    "Alexander|Alfonso|Benedict|Catherine|Charles|Clement|Edward|Elizabeth|Ferdinand|Francis|Frederick|George|Gregory|"
-    "Gustavus|Henry|Innocent|James|John|Leo|Louis|Mary|Napoleon|Nebuchadnezzar|Nicholas|Paul|Peter|Philip|Pius|Richard|Sixtus|"
-    "Urban|Victor|Wilhelm|William"
-)
+_LOWER_WORD: Final = re.compile(r" [ivxl]{2,8}\b")
+"""What every numeral is part of; few texts have it, and a search for nouns and rulers takes much longer."""
+_TABLES: Final = word_tables(__package__)
+_NOUNS: Final = "|".join(_TABLES["numbered"])
+_RULERS: Final = "|".join(_TABLES["rulers"])
 _COUNTED: Final = re.compile(rf"\b((?i:{_NOUNS})s?\.? )({_NUMERAL})\b(?!')")
 # "Scene ii", "page iv" in lower case; "i" alone is rather a letter.
 _LOWER: Final = re.compile(
@@ -270,7 +265,7 @@ def roman(text: str) -> str:
     """Return a text with Roman numerals in words: cardinals after nouns, ordinals after names of rulers."""
     if _NUMERAL_WORD.search(text):
         text = _COUNTED.sub(_counted, _REIGN.sub(_reign, text))
-    return _LOWER.sub(_lower, text) if "i" in text or "v" in text or "x" in text else text
+    return _LOWER.sub(_lower, text) if _LOWER_WORD.search(text) else text
 
 
 def _counted(match: re.Match[str]) -> str:

@@ -10,17 +10,13 @@ from tts_prep.preprocess.text.tables import word_table, word_tables
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
 """An integer with or without commas."""
 
+_TABLES: Final = word_tables(__package__)
 # By sign: unit, units, hundredth, hundredths.
-_CURRENCIES: Final = {
-    "$": ("dollar", "dollars", "cent", "cents"),
-    "£": ("pound", "pounds", "penny", "pence"),
-    "€": ("euro", "euros", "cent", "cents"),
-    "¥": ("yen", "yen", "sen", "sen"),
-    "₩": ("won", "won", "jeon", "jeon"),
-    "₹": ("rupee", "rupees", "paisa", "paise"),
-}
-_PREFIXES: Final = word_table("US=US A=Australian C=Canadian NZ=New+Zealand HK=Hong+Kong")
-_SCALES: Final = word_table("k=thousand K=thousand m=million M=million b=billion B=billion bn=billion tn=trillion")
+_CURRENCIES: Final = {sign: names.split("|") for sign, names in _TABLES["currencies"].items()}
+_PREFIXES: Final = _TABLES["currency_prefixes"]
+_SCALES: Final = word_table(
+    "k=thousand K=thousand m=million M=million mn=million b=billion B=billion bn=billion tn=trillion"
+)
 _PERIODS: Final = word_table("mo=month month=month yr=year year=year wk=week week=week d=day day=day hr=hour h=hour")
 _SUM: Final = re.compile(
     rf"(?:\b(?P<prefix>{'|'.join(_PREFIXES)}))?(?P<sign>[{''.join(_CURRENCIES)}]) ?"
@@ -37,7 +33,7 @@ _DEFINITE: Final = re.compile(r"\b(?:[Tt]he|[Tt]h(?:is|at)|[Hh]is|[Hh]er|[Ii]ts|
 
 
 # "30€" and "99¢"; "Rs. 500".
-_SIGN_BEHIND: Final = re.compile(rf"(?<![\w.,$£€¥])({NUMBER}(?:\.\d\d?)?) ?([€£¥₩₹])(?![\d])")
+_SIGN_BEHIND: Final = re.compile(rf"(?<![\w.,$£€¥])({NUMBER}(?:\.\d\d?)?) ?([€£¥₩₹₽₺₱₦₪₫฿₴₿])(?![\d])")
 _CENTS: Final = re.compile(r"(?<![\w.,])(\d+) ?¢")
 _RUPEES: Final = re.compile(r"\b(?:Rs\.? ?|INR )(?=\d)")
 # "$10-20": the sign belongs to both.
@@ -94,13 +90,13 @@ def _sum(match: re.Match[str]) -> str:
     fraction = match["fraction"] or match["only"] or ""
     scale = match["scale"] or _SCALES.get(match["short"] or "", "")
     period = match["period"]
-    per = f" per {_PERIODS.get(period) or _UNITS.get(period) or period}" if period else ""
+    per = f" per {_PERIODS.get(period) or UNITS.get(period) or period}" if period else ""
     if scale:
         return f"{decimal(whole, fraction) if fraction else cardinal(whole)} {scale} {units}{per}"
     named = f"{cardinal(whole)} {unit if whole == '1' else units}"
-    # "$20.5" and "$20.500" are twenty dollars, fifty cents; "$20.506" is not a number of cents.
+    # "$20.5" and "$20.500" are twenty dollars, fifty cents; "$20.506" is not a number of cents, and yen have none.
     cents = fraction.rstrip("0")
-    if len(cents) > 2:
+    if len(cents) > 2 or (cents and not hundredths):
         return f"{decimal(whole if match['whole'] else '', fraction)} {units}{per}"
     if not cents:
         return named + per
@@ -109,27 +105,19 @@ def _sum(match: re.Match[str]) -> str:
     return (words if whole == "0" else f"{named}, {words}") + per
 
 
-_TABLES: Final = word_tables(__package__)
 # The singular names of units, from which plurals are formed.
-_UNITS: Final = _TABLES["quantities_units"]
-_PLURALS: Final = {
-    "foot": "feet",
-    "inch": "inches",
-    "hertz": "hertz",
-    "kilohertz": "kilohertz",
-    "megahertz": "megahertz",
-}
-_PLURALS.update({"gigahertz": "gigahertz", "CC": "CC", "square": "square"})
+UNITS: Final = _TABLES["quantities_units"]
+_PLURALS: Final = _TABLES["quantities_plurals"]
 # Ambiguous abbreviations, which are units only in special contexts.
-_ALONE: Final = frozenset(("g", "h", "l", "s", "W", "V", "L", "pt"))
+_ALONE: Final = frozenset(("g", "h", "l", "s", "t", "W", "V", "L", "pt", "MP", "hp", "bar"))
 # What follows a unit, not another word that looks like one: "100 W bulb", "1.5 h.", but "5 W Main Street".
-_AFTER_ALONE: Final = re.compile(r"[.,;:)]|$| [a-z]")
+_AFTER_ALONE: Final = re.compile(r"[.,;:)]|$| [a-z(]| [AD]C\b")
 _POWERS: Final = {"²": "square ", "2": "square ", "³": "cubic ", "3": "cubic "}
 _MEASURED_NUMBER: Final = (
     r"(?<![\w.,])(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?<=\d)(?: \d+/\d+)?"
     r"(?: (?:hundred|thousand|[mb]illion))?)"
 )
-_NAMES: Final = "|".join(sorted(map(re.escape, (*_UNITS, "KG", "Kg", "KM")), key=len, reverse=True))
+_NAMES: Final = "|".join(sorted(map(re.escape, (*UNITS, "KG", "Kg", "KM")), key=len, reverse=True))
 _UNIT: Final = re.compile(
     rf"{_MEASURED_NUMBER}(?P<gap> ?|-)(?P<unit>{_NAMES})(?P<power>[²³]|(?<=[kcm]m)[23]|(?<=m)[23])?"
     rf"(?:/(?P<per>{_NAMES}|s|d|day|hour|second|minute))?(?![\w²³]|\.[A-Za-z]|'[a-z])"
@@ -199,7 +187,7 @@ def _took(match: re.Match[str]) -> str:
 
 def _part_of(match: re.Match[str]) -> str:
     over, under, written = match["over"], match["under"], match["unit"]
-    one = _ONLY_DOTTED.get(written.rstrip(".")) or _UNITS.get(written) or _UNITS[written.lower()]
+    one = _ONLY_DOTTED.get(written.rstrip(".")) or UNITS.get(written) or UNITS[written.lower()]
     if written in _ALONE and match["gap"] == " ":
         return match[0]
     before = match["before"] or ""
@@ -245,28 +233,29 @@ def _unit(match: re.Match[str]) -> str:
         return match[0]
     if unit in _ALONE and match["gap"] == " " and not (match["per"] or _AFTER_ALONE.match(match.string, match.end())):
         return match[0]
-    one = _UNITS.get(unit) or _UNITS[unit.lower()]
+    one = UNITS.get(unit) or UNITS[unit.lower()]
     # "a 5-km race" and "a .38-cal revolver" name one.
-    name = one if number == "1" or match["gap"] == "-" or _names_one(match) else _plural(one)
+    name = one if number == "1" or match["gap"] == "-" or _names_one(match) else many(one)
     per = match["per"]
-    behind = f" per {_PERIOD.get(per) or _UNITS.get(per) or _UNITS[per.lower()]}" if per else ""
+    behind = f" per {_PERIOD.get(per) or UNITS.get(per) or UNITS[per.lower()]}" if per else ""
     return f"{number}{'-' if match['gap'] == '-' else ' '}{_POWERS.get(power or '', '')}{name}{behind}"
 
 
 def _square(match: re.Match[str]) -> str:
-    one = _ONLY_DOTTED.get(match["unit"]) or _UNITS[match["unit"]]
+    one = _ONLY_DOTTED.get(match["unit"]) or UNITS[match["unit"]]
     power = {"sq": "square", "cu": "cubic"}[match["power"]]
-    return f"{match['number']} {power} {one if match['number'] == '1' else _plural(one)}"
+    return f"{match['number']} {power} {one if match['number'] == '1' else many(one)}"
 
 
 def _dotted(match: re.Match[str]) -> str:
     number, unit = match["number"], match["unit"]
-    one = _ONLY_DOTTED.get(unit) or _UNITS.get(unit) or _UNITS[unit.lower()]
+    one = _ONLY_DOTTED.get(unit) or UNITS.get(unit) or UNITS[unit.lower()]
     if match["gap"] == "-":
         return f"{number}-{one}"
-    return f"{number} {one if number == '1' else _plural(one)}"
+    return f"{number} {one if number == '1' else many(one)}"
 
 
-def _plural(name: str) -> str:
-    first, _, rest = name.partition(" per ")
-    return _PLURALS.get(first, f"{first}s") + (f" per {rest}" if rest else "")
+def many(name: str) -> str:
+    """Return the plural of a unit in words: ``meters per second``."""
+    first, of, rest = re.split("( per | of |$)", name, maxsplit=1)
+    return _PLURALS.get(first, f"{first}s") + of + rest

@@ -4,15 +4,15 @@ import re
 import unicodedata
 from typing import Final
 
-from tts_prep.english.numbers import cardinal, digits, label, ordinal, plain_number
+from tts_prep.english.numbers import cardinal, digits, ordinal, plain_number
 from tts_prep.preprocess.text.tables import word_tables
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
 # "10%-15%", "20°-25°".
-_BOTH: Final = re.compile(r"(?<=\d)([%°](?: ?[CF])?) ?-(?=\d+(?:\.\d+)? ?[%°])")
+_BOTH: Final = re.compile(r"(?<=\d)([%°](?: ?[CF])?)(?: ?[-–] ?|—)(?=\d+(?:\.\d+)? ?[%°])")
 _DASH: Final = re.compile(r"(?<=\d)(?P<sign>[°%\"']?) ?– ?(?=[$£€]?\.?\d)")
 _SUMS: Final = re.compile(r"([$£€]\d[\d,]*(?:\.\d+)?)-(?=[$£€]\d)")
-_HALVES: Final = re.compile(r"(?<=\d)( ?[ap]\.?m\.?) ?- ?(?=\d)", re.IGNORECASE)
+_HALVES: Final = re.compile(r"(?<=\d)( ?[ap]\.?m\.?)(?: ?[-–] ?|—)(?=\d)", re.IGNORECASE)
 _MEASURED: Final = re.compile(
     r"(?<![\w,./-])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(?=[ -]?(?:%|°|(?:kg|km|cm|mm|lbs?|oz|ft|mph|m|g|mg|[µμn]m|m[lL]|"
     r"cl|kcal|tbsp|tsp|mins?|hrs?|secs?|ms|yrs?|[kMG]Hz|[kMGT]B|k?W|m?V|mi)\b|"
@@ -32,19 +32,16 @@ _SPACED: Final = re.compile(r"(?<=\d) - (?=\d)")
 _CLOCK: Final = re.compile(r"(?<=:\d\d)( ?[ap]\.?m\.?)? ?- ?(?=\d{1,2}(?::\d\d| ?[ap]\.?m\b))", re.IGNORECASE)
 _AMOUNT: Final = r"\d[\d,]*(?:\.\d+)?"
 # "5 km-10 km": the same unit behind both numbers.
-_SAME_UNIT: Final = re.compile(rf"(?<=\d)(?P<unit> ?[A-Za-zµμ]{{1,4}}) ?- ?(?={_AMOUNT}(?P=unit)\b)")
+_SAME_UNIT: Final = re.compile(rf"(?<=\d)(?P<unit> ?[A-Za-zµμ]{{1,4}})(?: ?[-–] ?|—)(?={_AMOUNT}(?P=unit)\b)")
 # "5-3=2", "x-1 > 0", "2 = 5-3": in an equation. "x-7", "7 - x": letters of variables, not those of codes, "B-12".
 _EQUATION: Final = re.compile(
     rf"(?<=[\dnxyz)]) ?- ?(?=(?:{_AMOUNT}|[nxyz]) ?[=≠<>≤≥])|(?<=[=≠<>≤≥][\dnxyz])-(?=\d)|"
     r"(?<=[=≠<>≤≥] [\dnxyz])-(?=\d)|(?<![\w-][nxyz])(?<=\b[nxyz]) ?- ?(?=\.?\d[\d.,]*(?![\w-]))|"
     r"(?<=\d) ?- ?(?=[nxyz](?![\w-]))"
 )
-# "1e-4", "1.5e10"; "2E5" is a code.
-_SCIENTIFIC: Final = re.compile(rf"(?<![\w.])({_AMOUNT})(?:[eE]([-+\u2212])|e)(\d{{1,3}})(?![\w-]|\.\d)")
 # Numbers of telephones, books and parts: "010-12345678", "978-3-16-148410-0".
 _GROUPS: Final = re.compile(r"(?<![\w.,$£€-])(?:0\d+-\d+|\d+(?:-\d+){2,})(?![\w-]|[.,]\d)")
-_AIRCRAFT: Final = re.compile(r"(?<![\w.,-])(7[0-8]7)-([1-9]00)(?![\w-]|[.,]\d)")
-_IDIOM: Final = re.compile(r"(?<![\w.,-])(?:9-11|20-20|24-7|50-50)(?![\w-]|[.,]\d)")
+_IDIOM: Final = re.compile(r"(?<![\w.,-])(?:9-11|10-4|20-20|24-7|50-50)(?![\w-]|[.,]\d)")
 # Scores and what is left: "3-1" is "three to one".
 _BETWEEN_PLAIN: Final = re.compile(rf"(?<![\w$£€¥-])({_AMOUNT})-(?={_AMOUNT}(?![\w-]))")
 
@@ -56,7 +53,7 @@ def ranges(text: str) -> str:
     """
     if not any(sign in text for sign in "-–—\u2212"):
         return text
-    text = _EQUATION.sub(" minus ", _SCIENTIFIC.sub(_scientific, text))
+    text = _EQUATION.sub(" minus ", text)
     text = _OF_THINGS.sub(_of_things, _DIFFERENCE.sub(" minus ", text))
     text = _SAME_UNIT.sub(r"\g<unit> to ", _CLOCK.sub(lambda match: f"{match[1] or ''} to ", text))
     text = _SPACED.sub(" to ", text)
@@ -65,14 +62,8 @@ def ranges(text: str) -> str:
     text = _HALVES.sub(r"\1 to ", _BOTH.sub(r"\1 to ", text))
     text = _COUNTED.sub(r"\1 \2 to ", _MEASURED.sub(r"\1 to \2", text))
     text = _GROUPS.sub(lambda match: ", ".join(map(digits, match[0].split("-"))), text)
-    text = _AIRCRAFT.sub(lambda match: f"{label(match[1])} {label(match[2])}", text)
     text = _IDIOM.sub(lambda match: match[0].replace("-", " "), text)
     return _BETWEEN_PLAIN.sub(r"\1 to ", text)
-
-
-def _scientific(match: re.Match[str]) -> str:
-    sign = "minus " if match[2] in ("-", "\u2212") else ""
-    return f"{match[1]} times ten to the power of {sign}{plain_number(match[3])}"
 
 
 def _of_things(match: re.Match[str]) -> str:
@@ -80,12 +71,6 @@ def _of_things(match: re.Match[str]) -> str:
     return f"{low} to {high}" if int(low) < int(high) else match[0]
 
 
-# Books of the Bible, whose chapter and verse a colon separates.
-_BOOKS: Final = (
-    "Genesis|Exodus|Leviticus|Deuteronomy|Joshua|Judges|Samuel|Kings|Chronicles|Job|Psalms?|Proverbs|Isaiah|Jeremiah|"
-    "Ezekiel|Daniel|Matthew|Mark|Luke|John|Acts|Romans|Corinthians|Galatians|Ephesians|Hebrews|James|Peter|Revelation"
-)
-_VERSE: Final = re.compile(rf"\b((?:{_BOOKS}) \d{{1,3}}):(?=\d{{1,3}}\b)")
 # Minutes have two digits; two parts of a ratio before or after such words may look like a time.
 _NAMED_RATIO: Final = re.compile(
     r"(?i)\b((?:ratios?|odds|scales?|proportions?)(?: (?:is|are|of|was|were|at|about))* \d+):(?=\d+\b(?!:))|"
@@ -100,7 +85,7 @@ def ratios(text: str) -> str:
     """Return a text with ``3:1`` as ``3 to 1``; what may be a time of the day is one, unless words say otherwise."""
     if ":" not in text:
         return text
-    text = _NAMED_RATIO.sub(lambda match: f"{match[1] or match[2]} to ", _VERSE.sub(r"\1 ", text))
+    text = _NAMED_RATIO.sub(lambda match: f"{match[1] or match[2]} to ", text)
     return _RATIO.sub(lambda match: f"{match[1] or match[2]} to ", text)
 
 
@@ -148,9 +133,10 @@ def fractions(text: str) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     over, under = int(match[2]), int(match[3])
-    if not match[1] and over == under and match[0] not in _KNOWN_PAIRS:
+    is_pair = f"{over}/{under}" in _KNOWN_PAIRS or match["metre"] or over + under == _MAX_UNDER
+    if not match[1] and over == under and not is_pair:
         return f"{cardinal(over)} out of {cardinal(under)}"
-    if f"{over}/{under}" in _KNOWN_PAIRS or match["metre"]:
+    if is_pair:
         return f"{match[1] or ''} {cardinal(over)} {cardinal(under)}{match['metre'] or ''}".lstrip()
     if not over or under < 2 or (under > _MAX_UNDER and under % 10 ** (len(match[3]) - 1)):
         return match[0]
