@@ -31,7 +31,7 @@ soak: $(INSTALLED)
 	RECORDINGS=$(or $(RECORDINGS),500000) $(BIN)/python -m pytest -s tests/containers/test_fuzzed_recordings.py
 	LISTS=$(or $(LISTS),100000) SETTINGS=$(or $(SETTINGS),20000) $(BIN)/python -m pytest -s tests/corpora/test_fuzzed_lists.py
 	RESPONSES=$(or $(RESPONSES),2000) DOWNLOAD_KILLS=$(or $(DOWNLOAD_KILLS),100) $(BIN)/python -m pytest -s tests/remote/test_faults.py
-	HISTORIES=$(or $(HISTORIES),500) $(BIN)/python -m pytest tests/preprocess/update/test_histories.py \
+	HISTORIES=$(or $(HISTORIES),500) $(BIN)/python -m pytest tests/update/test_histories.py \
 		tests/additions/test_column_values.py
 	ERASURES=$(or $(ERASURES),50) $(BIN)/python -m pytest tests/removal/test_rows.py
 	PROPERTIES=$(or $(PROPERTIES),2000) EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest -m hypothesis

@@ -29,7 +29,7 @@ CORE = ("format", "preprocess", "loader", "cli")
 ORDER = (
     *("option", "source_utterance", "recording_locations"),
     *("audio", "text", "corpora", "features", "configuration", "workers"),
-    *("plan", "make", "update", "run"),
+    *("plan", "make", "run"),
 )
 """What `tts_prep.preprocess` consists of: each part imports only those before it."""
 

@@ -19,6 +19,7 @@ from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_o
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FAILURES, MANIFEST
+from tts_prep.format.records.arrays import OF_MODEL, OF_PLAN
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
@@ -38,7 +39,6 @@ from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import OF_MODEL, OF_PLAN, recorded_features
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
@@ -142,7 +142,7 @@ def _prepare_and_report(
 def _like(parsed: ParsedFeatures, store: Path) -> ParsedFeatures:
     """Return features with those that a store has, which are computed from a corpus; say which are not."""
     manifest, given = read_manifest(store), specs_of(parsed.features)
-    found = (*parsed.features, *recorded_features(manifest, parsed.config, given))
+    found = (*parsed.features, *doors.need("update", "features")(manifest, parsed.config, given))
     if missing := [name for name in manifest.array_files if name not in specs_of(found)]:
         say(f"not as in {store}: {', '.join(missing)}, of other sources than the corpus; add them again")
     return replace(parsed, features=found)

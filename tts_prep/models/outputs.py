@@ -26,7 +26,7 @@ from tts_prep.models.function import Description, Missing
 from tts_prep.models.processes import Outcome
 from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.update.kept_arrays import KeptArrays, OldPlaces, ShardRowsByValue
+from tts_prep.update.kept_arrays import KeptArrays, OldPlaces, ShardRowsByValue
 
 PENDING: Final = Missing("not computed yet: it is new or has changed; run the same 'tts-prep add' again")
 """Why a new utterance of an updated store has no value: functions are not called by an update."""

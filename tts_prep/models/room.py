@@ -16,5 +16,5 @@ ROOM: Final = Room(
         "additions": (Row("models", "tts_prep.models.addition:OPTIONS"),),
         "kept": (Row("outputs", "tts_prep.models.outputs:keep_outputs", keys=("failures", "text_columns")),),
     },
-    needs=("additions",),
+    needs=("additions", "update"),
 )

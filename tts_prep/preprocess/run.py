@@ -13,9 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
@@ -29,7 +26,7 @@ from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
-from tts_prep.preprocess.make.array_files import check_arrays_of, index_array_files, outdated_arrays, specs_of
+from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.parts import Part
@@ -42,14 +39,6 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.update.kept_arrays import (
-    OF_PLAN,
-    KeptArrays,
-    find_old_rows,
-    keep_arrays,
-    recorded_features,
-    unchanged_rows,
-)
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
 from tts_prep.progress import ShowProgress, in_notebooks
@@ -150,7 +139,7 @@ def prepare(
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(1)
         if old := transaction.old:
-            features = (*features, *recorded_features(old, config, specs_of(features)))
+            features = (*features, *doors.need("update", "features")(old, config, specs_of(features)))
         recipe = make_recipe(config, root, tuple(features), alignments)
         planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
         features = planned.recipe.features
@@ -224,9 +213,9 @@ def make_store(
             if not any(shard.stored.header.rows for shard in made):
                 run.give_up(made)
             added = _array_files(transaction, made, intact, specs)
-            manifest, kept = complete_store(transaction, made, added)
+            manifest, left_out = _complete(transaction, made, added)
             before = {array.spec.name: array for array in sources.incomplete_of(manifest.array_files.keys())}
-            incomplete = before | {array.spec.name: array for array in kept.incomplete}
+            incomplete = before | {array.spec.name: array for array in left_out}
             if incomplete:
                 write_sources(folder, replace(sources, incomplete=tuple(incomplete.values())))
     n_made = sum(shard.is_new for shard in made)
@@ -240,37 +229,19 @@ def _with_old(
     """Return plans with the shards and the rows of the old store that are taken over."""
     old, rows = transaction.old_shards(planned.keys, broken), {}
     if transaction.source and transaction.old:
-        rows = find_old_rows(transaction.source, transaction.old, planned, old)
+        rows = doors.need("update", "rows")(transaction.source, transaction.old, planned, old)
     key = planned.recipe.key
     return tuple(replace(plan, old=old.get(key(plan)), old_rows=rows.get(plan.number)) for plan in plans)
 
 
-def complete_store(
+def _complete(
     transaction: StoreTransaction, made: Sequence[MadeShard], added: Mapping[str, Sequence[FileEntry]]
-) -> tuple[Manifest, KeptArrays]:
-    """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
-    old, source, folder = transaction.old, transaction.source, transaction.folder
-    shards = [shard.stored for shard in made]
-    if not old or not source:
-        return assemble_store(folder, shards, added), KeptArrays()
-    kept = keep_arrays(source, folder, old, shards, added.keys())
-    files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
-    manifest = assemble_store(folder, shards, files)
-    makers = doors.rows("arrays")
-    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in makers]
-    if not again:
-        return manifest, kept
-    rows = unchanged_rows(source, old, folder, manifest)
-    for array in again:
-        spec, table = makers[array.spec.name].load()(source, folder, rows)
-        values = partial(_slice_of, table)
-        files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
-    rest = tuple(array for array in kept.incomplete if array not in again)
-    return assemble_store(folder, shards, files), replace(kept, incomplete=rest)
-
-
-def _slice_of(table: npt.NDArray[np.float64], rows: slice) -> list[npt.NDArray[np.float64]]:
-    return list(table[rows])
+) -> tuple[Manifest, Sequence[IncompleteArray]]:
+    """Write index and manifest; return the manifest, and the arrays of an old store that lack values."""
+    if transaction.old and transaction.source:
+        manifest, kept = doors.need("update", "complete")(transaction, made, added)
+        return manifest, kept.incomplete
+    return assemble_store(transaction.folder, [shard.stored for shard in made], added), ()
 
 
 def _intact_arrays(transaction: StoreTransaction, made: Collection[str], broken: Collection[str]) -> tuple[str, ...]:

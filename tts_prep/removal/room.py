@@ -8,5 +8,5 @@ from tts_prep.doors import Room, Row
 ROOM: Final = Room(
     "Rows, columns and arrays that leave a complete store.",
     {"commands": (Row("remove", "tts_prep.removal.command:remove", group=MAKE),)},
-    needs=("additions",),
+    needs=("additions", "update"),
 )

@@ -33,8 +33,8 @@ from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.shards import MadeShard, write_rows
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.preprocess.run import complete_store
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
+from tts_prep.update.kept_arrays import complete_store
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
-from tts_prep.preprocess.update.kept_arrays import recorded_features
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import worker_pool
 from tts_prep.progress import ShowProgress, in_notebooks
@@ -69,7 +68,10 @@ class _Findings:
         if not names:
             return ()
         manifest = read_manifest(store)
-        return recorded_features(manifest, config, manifest.array_files.keys() - names)
+        made: tuple[Feature, ...] = doors.need("update", "features")(
+            manifest, config, manifest.array_files.keys() - names
+        )
+        return made
 
     def _match(self, keys: Sequence[str]) -> bool:
         if self.plan is not None:

@@ -29,6 +29,12 @@ EXTERNAL: Final = "external_columns"
 EXTERNAL_TEXTS: Final = "external_texts"
 """The array of all columns of texts from elsewhere that were added."""
 
+OF_PLAN: Final = "plan"
+"""The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
+
+OF_MODEL: Final = "model"
+"""The setting of an array whose values are those of a model that was trained on the store."""
+
 AUDIO, SPEAKER, TEXT = "audio", "speaker", "text"
 
 DEPENDENCIES: Final = (AUDIO, SPEAKER, TEXT)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.assembly import StoredShard
+from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import array_key, read_array_header
 from tts_prep.format.contents.array_writer import write_array_file
 from tts_prep.format.files.checksums import file_sha256
@@ -32,16 +32,18 @@ from tts_prep.format.hdf5.columns import column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import COUNTED, FRAME, PHONEME, array_file_name, shard_name
-from tts_prep.format.records.arrays import AUDIO, DEPENDENCIES, SPEAKER, TEXT, ArraySpec
+from tts_prep.format.records.arrays import AUDIO, DEPENDENCIES, OF_MODEL, OF_PLAN, SPEAKER, TEXT, ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration, without_lexicon
 from tts_prep.preprocess.features.feature import Feature
 from tts_prep.preprocess.features.registry import get_feature, make_feature, recorded_feature
-from tts_prep.preprocess.make.array_files import index_array_file
+from tts_prep.preprocess.make.array_files import index_array_file, index_array_files
 from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.resuming import row_keys
+from tts_prep.preprocess.make.shards import MadeShard
+from tts_prep.preprocess.make.transaction import StoreTransaction
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldRow, OldRows, OldShard
 
@@ -124,12 +126,6 @@ def unchanged_rows(old: Path, old_manifest: Manifest, new: Path, manifest: Manif
         start += entry.rows
     return found
 
-
-OF_PLAN: Final = "plan"
-"""The setting of an array whose values depend on all rows of a store: the plan that they belong to."""
-
-OF_MODEL: Final = "model"
-"""The setting of an array whose values are those of a model that was trained on the store."""
 
 _ALL: Final = frozenset(DEPENDENCIES)
 
@@ -415,3 +411,31 @@ class _KeptArray:
             except CorruptStoreError:
                 self._values[number] = None
         return self._values[number]
+
+
+def complete_store(
+    transaction: StoreTransaction, made: Sequence[MadeShard], added: Mapping[str, Sequence[FileEntry]]
+) -> tuple[Manifest, KeptArrays]:
+    """Write index and manifest of a store whose shards are made, with what is kept of the arrays of the old one."""
+    old, source, folder = transaction.old, transaction.source, transaction.folder
+    shards = [shard.stored for shard in made]
+    if not old or not source:
+        return assemble_store(folder, shards, added), KeptArrays()
+    kept = keep_arrays(source, folder, old, shards, added.keys())
+    files: dict[str, Sequence[FileEntry]] = {**added, **kept.files}
+    manifest = assemble_store(folder, shards, files)
+    makers = doors.rows("arrays")
+    again = [array for array in kept.incomplete if OF_PLAN in array.spec.settings and array.spec.name in makers]
+    if not again:
+        return manifest, kept
+    rows = unchanged_rows(source, old, folder, manifest)
+    for array in again:
+        spec, table = makers[array.spec.name].load()(source, folder, rows)
+        values = partial(_slice_of, table)
+        files[spec.name] = index_array_files(folder, spec.checked(), shards, values)
+    rest = tuple(array for array in kept.incomplete if array not in again)
+    return assemble_store(folder, shards, files), replace(kept, incomplete=rest)
+
+
+def _slice_of(table: npt.NDArray[np.float64], rows: slice) -> list[npt.NDArray[np.float64]]:
+    return list(table[rows])
