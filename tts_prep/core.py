@@ -16,7 +16,6 @@ LISTS: Final = "List values of options"
 """The titles of commands, in the order of the help."""
 
 ROOM: Final = Room(
-    "A store of LJ Speech, and padded batches of it.",
     {
         "commands": (Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),),
         "corpora": (Row("ljspeech", "tts_prep.preprocess.corpora.ljspeech:CORPUS"),),

@@ -88,13 +88,11 @@ class Room:
     """What a folder of this package brings.
 
     Attributes:
-        about: what it is, in a line.
         rows: rows by door.
         needs: the rooms that it imports.
         libraries: the extra that installs each library, by the library's import name.
     """
 
-    about: str
     rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     libraries: Mapping[str, str] = field(default_factory=dict)

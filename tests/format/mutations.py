@@ -88,7 +88,7 @@ def make_store(path: Path) -> Path:
             lengths = {"frame": [len(row.mel) for row in chosen]}
             write_array_file(path, spec, ShardRows(number, KEYS[number], speakers, lengths), "key", values)
     texts = ["One.", "Two é."]
-    from tts_prep.ood.writer import write_ood_texts
+    from tts_prep.ood.making import write_ood_texts
 
     write_ood_texts(path / "ood.h5", "key", texts, texts, [make_array((n,), "int32") for n in (3, 5)], [])
     write_plan(path, KEYS, [spec.name for spec in SPECS])

@@ -31,8 +31,7 @@ from tts_prep.preprocess import add_columns
 from tts_prep.report.cards import Cards
 from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
-from tts_prep.report.comparison import compare
-from tts_prep.report.comparison_page import comparison_html
+from tts_prep.report.comparison import compare, comparison_html
 from tts_prep.report.coverage import cover
 from tts_prep.report.groups import end_groups, suspect_groups
 from tts_prep.report.page import report_html

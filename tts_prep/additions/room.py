@@ -1,12 +1,9 @@
 """Arrays and columns that are added to a complete store."""
 
-from typing import Final
-
 from tts_prep.core import MAKE
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Arrays and columns that are added to a complete store.",
+ROOM = Room(
     {
         "added": (Row("durations", "tts_prep.additions.command:align"),),
         "commands": (Row("add", "tts_prep.additions.command:add", group=MAKE),),

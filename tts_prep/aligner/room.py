@@ -1,11 +1,8 @@
 """Durations of phonemes from a model of phones that is trained on the store itself."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Durations of phonemes from a model of phones that is trained on the store itself.",
+ROOM = Room(
     {"trained": (Row("durations", "tts_prep.aligner.training:TRAINED"),)},
     needs=("acoustics",),
 )

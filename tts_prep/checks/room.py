@@ -1,12 +1,9 @@
 """Quality measures of the utterances of a store, and detection of suspect ones."""
 
-from typing import Final
-
 from tts_prep.core import INSPECT
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Quality measures of the utterances of a store, and detection of suspect ones.",
+ROOM = Room(
     {
         "arrays": (Row("measures", "tts_prep.checks.measuring:measures_of_update", "--measures"),),
         "additions": (Row("measures", "tts_prep.checks.command:MEASURES"),),

@@ -1,13 +1,10 @@
 """Other containers of recordings than WAV."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_FOLDER: Final = "tts_prep.containers"
+_FOLDER = "tts_prep.containers"
 
-ROOM: Final = Room(
-    "Other containers of recordings than WAV.",
+ROOM = Room(
     {
         "containers": (
             Row("aiff", f"{_FOLDER}.chunks:AIFF", "AIFF"),

@@ -1,11 +1,8 @@
 """Normalization of English texts, and ARPAbet by the CMU dictionary."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Normalization of English texts, and ARPAbet by the CMU dictionary.",
+ROOM = Room(
     {
         "languages": (Row("en", "tts_prep.english.normalization:normalize_english"),),
         "heteronyms": (Row("en", "tts_prep.english.heteronyms:spellings"),),

@@ -1,12 +1,9 @@
 """A store in the layouts of other systems."""
 
-from typing import Final
-
 from tts_prep.core import EXPORT
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "A store in the layouts of other systems.",
+ROOM = Room(
     {"commands": (Row("export", "tts_prep.export.command:export", group=EXPORT),)},
     needs=("acoustics", "inference", "recipes"),
     libraries={"pyarrow": "parquet"},

@@ -1,14 +1,11 @@
 """Figures of other languages than English: dates, times, money, units, ordinals and numbers in words."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_LANGUAGES: Final = ("ar", "de", "es", "fr", "hi", "id", "it", "nl", "pl", "pt", "ru", "tr", "uk", "vi")
+_LANGUAGES = ("ar", "de", "es", "fr", "hi", "id", "it", "nl", "pl", "pt", "ru", "tr", "uk", "vi")
 """Each has a table in ``languages/``."""
 
-ROOM: Final = Room(
-    "Figures of other languages than English: dates, times, money, units, ordinals and numbers in words.",
+ROOM = Room(
     {"languages": tuple(Row(language, f"tts_prep.figures.reader:{language}") for language in _LANGUAGES)},
     libraries={"unicode_rbnf": "prepare"},
 )

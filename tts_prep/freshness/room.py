@@ -1,13 +1,10 @@
 """Whether a store is older than what it was made from."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_SOURCES: Final = "tts_prep.freshness.sources"
+_SOURCES = "tts_prep.freshness.sources"
 
-ROOM: Final = Room(
-    "Whether a store is older than what it was made from.",
+ROOM = Room(
     {
         "sources": (
             Row("command", f"{_SOURCES}:record_command"),

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +15,11 @@ from tts_prep.cli.verbosity import say
 from tts_prep.errors import StoreError, TtsPrepError, one_line
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import MANIFEST
+from tts_prep.format.records.arrays import EXTERNAL, EXTERNAL_TEXTS
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.sources import read_sources, write_sources
 
 if TYPE_CHECKING:
-    from tts_prep.format.records.manifest import Manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.feature import Feature
 
@@ -38,8 +41,6 @@ def record_command(store: Path, options: Mapping[str, Any], part: str = "", **co
         part: the name of the part that was made; empty for a whole store.
         command: the other arguments of `tts_prep.cli.preparing.prepare_and_report`.
     """
-    from tts_prep.format.records.sources import read_sources
-
     before = read_sources(store, part).command
     imports, columns = _with_imports(before.get("imports", []), options), before.get("columns", [])
     made = {"folder": str(Path.cwd()), "options": {**options, **_OF_A_RUN}, **command}
@@ -53,8 +54,6 @@ def record_imports(store: Path, options: Mapping[str, Any], columns: Sequence[tu
     Args:
         columns: name, the table from which it was added, and whether values of other tables stay in it.
     """
-    from tts_prep.format.records.sources import read_sources
-
     command = read_sources(store).command
     if command:
         imports = _with_imports(command.get("imports", []), options)
@@ -67,9 +66,6 @@ def record_imports(store: Path, options: Mapping[str, Any], columns: Sequence[tu
 
 def forget_removed(store: Path) -> None:
     """Keep beside a store nothing of what was imported into it and is no longer there."""
-    from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.format.records.sources import read_sources
-
     command, manifest = read_sources(store).command, read_manifest(store)
     if not command:
         return
@@ -123,7 +119,6 @@ def _files_of(model: str) -> Iterator[Path]:
 
 
 def _write(store: Path, command: Mapping[str, Any], part: str, **more: Any) -> None:
-    from tts_prep.format.records.sources import read_sources, write_sources
 
     # Without it, nothing is compared later.
     with contextlib.suppress(TtsPrepError):
@@ -133,11 +128,6 @@ def _write(store: Path, command: Mapping[str, Any], part: str, **more: Any) -> N
 @contextlib.contextmanager
 def recorded_in_history(store: Path, arguments: Sequence[str]) -> Iterator[None]:
     """Keep beside a store, if a command has changed it during a block, a line about the command."""
-    from datetime import datetime, timezone
-
-    from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.format.records.sources import read_sources, write_sources
-
     path = store / MANIFEST
     before = file_sha256(path) if path.is_file() else ""
     yield
@@ -152,8 +142,6 @@ def recorded_in_history(store: Path, arguments: Sequence[str]) -> Iterator[None]
 
 def say_if_outdated(store: Path) -> None:
     """Print a line if a store is older than something that it was made from, as far as its sources are here."""
-    from tts_prep.format.records.sources import read_sources
-
     command = read_sources(store.absolute()).command
     with _said(store):
         if command and (reason := _difference(store.absolute(), command) or _changed_imports(store, command)):
@@ -162,8 +150,6 @@ def say_if_outdated(store: Path) -> None:
 
 def say_if_imports_changed(store: Path) -> None:
     """Print a line if a complete store is older than a file that was imported into it, or a model that was called."""
-    from tts_prep.format.records.sources import read_sources
-
     command = read_sources(store).command
     with _said(store):
         if command and (reason := _changed_imports(store, command)):
@@ -180,8 +166,6 @@ def _said(store: Path) -> Iterator[None]:
 
 
 def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
-    from tts_prep.format.records.arrays import EXTERNAL, EXTERNAL_TEXTS
-    from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.array_files import outdated_arrays
 
@@ -244,7 +228,6 @@ def _compared(store: Path, made: Mapping[str, Any]) -> str:
     """Return in what a complete store differs from the sources of the command that made it; empty if in nothing."""
     from tts_prep.cli.features import parse_features
     from tts_prep.cli.settings import chosen_settings, corrections_of
-    from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.plan.planned_store import CorpusRows
     from tts_prep.preprocess.run import prepare

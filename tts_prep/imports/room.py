@@ -1,11 +1,8 @@
 """Values from files: arrays, and durations from alignments."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Values from files: arrays, and durations from alignments.",
+ROOM = Room(
     {
         "features": (Row("durations", "tts_prep.imports.alignment:KIND"),),
         "arrays": (Row("durations", "", "--alignments PATH"),),

@@ -1,14 +1,11 @@
 """Commands that print what a store has, and which values options accept."""
 
-from typing import Final
-
 from tts_prep.core import INSPECT, LISTS
 from tts_prep.doors import Room, Row
 
-_LISTS: Final = ("corpora", "presets", "features", "frontends", "languages", "symbols")
+_LISTS = ("corpora", "presets", "features", "frontends", "languages", "symbols")
 
-ROOM: Final = Room(
-    "Commands that print what a store has, and which values options accept.",
+ROOM = Room(
     {
         "commands": (
             Row("info", "tts_prep.inspection.info:info", group=INSPECT),

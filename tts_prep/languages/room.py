@@ -1,14 +1,11 @@
 """Mandarin, Japanese and Korean."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_CHINESE: Final = "tts_prep.languages.chinese.frontend"
-_JAPANESE: Final = "tts_prep.languages.japanese"
+_CHINESE = "tts_prep.languages.chinese.frontend"
+_JAPANESE = "tts_prep.languages.japanese"
 
-ROOM: Final = Room(
-    "Mandarin, Japanese and Korean.",
+ROOM = Room(
     {
         "frontends": (
             Row(

@@ -3,7 +3,6 @@
 from tts_prep.doors import Room, Row
 
 ROOM = Room(
-    about="a user's pronunciation dictionary",
     rows={
         "words": [
             Row("read", "tts_prep.lexicon.words:read_lexicon"),

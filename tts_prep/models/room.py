@@ -1,11 +1,8 @@
 """Functions of batches of utterances, such as codecs and speaker encoders, in processes."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Functions of batches of utterances, such as codecs and speaker encoders, in processes.",
+ROOM = Room(
     {
         "models": (
             Row("explained", "tts_prep.models.options:explained"),

@@ -1,7 +1,7 @@
 """Out-of-domain texts: sentences without recordings, phonemized into the store."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
 from tts_prep.format.contents.ood_texts import OodHeader, check_ood_texts
-from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.atomic import replacing
+from tts_prep.format.files.checksums import canonical_json, json_sha256
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import OOD_TEXTS
+from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
+from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, OOD_TEXTS, version_text
 from tts_prep.format.records.failures import Failure
-from tts_prep.ood.writer import write_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.make.folder import take_over_file
@@ -97,6 +99,31 @@ def make_ood_texts(
         [item.phonemes for item in texts],
         failures,
     )
+
+
+def write_ood_texts(
+    path: Path,
+    key: str,
+    texts: Sequence[str],
+    phoneme_texts: Sequence[str],
+    phonemes: Sequence[Array],
+    failures: Sequence[Mapping[str, str]],
+) -> None:
+    """Write ``ood.h5`` atomically.
+
+    Args:
+        phonemes: the ids of each text, [n_phonemes].
+    """
+    starts = np.cumsum([0, *map(len, phonemes)])
+    header = {"format": OOD_FORMAT, "version": version_text(), "key": key, "rows": len(texts)}
+    with replacing(path) as partial, create_file(partial) as file:
+        write_string(file, "header", canonical_json({**header, "failures": list(failures)}))
+        write_dataset(file, "phonemes", np.concatenate([np.empty(0, np.int32), *phonemes]).astype("<i4"))
+        columns = file.create_group("columns")
+        write_texts(columns, "text", texts)
+        write_texts(columns, "phoneme_text", phoneme_texts)
+        write_number(columns, "phonemes_start", starts[:-1], NUMBER_DTYPES["phonemes_start"])
+        write_number(columns, "n_phonemes", np.diff(starts), NUMBER_DTYPES["n_phonemes"])
 
 
 def existing_ood_header(path: Path) -> OodHeader | None:

@@ -1,11 +1,8 @@
 """Out-of-domain texts: sentences without recordings, in a store."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Out-of-domain texts: sentences without recordings, in a store.",
+ROOM = Room(
     {
         "ood": (
             Row("make", "tts_prep.ood.making:make_ood_texts"),

@@ -1,12 +1,9 @@
 """Stores behind URLs: downloads, and a cache that processes share."""
 
-from typing import Final
-
 from tts_prep.core import MAKE
 from tts_prep.doors import ANY, Room, Row
 
-ROOM: Final = Room(
-    "Stores behind URLs: downloads, and a cache that processes share.",
+ROOM = Room(
     {
         "schemes": (Row(ANY, "tts_prep.remote.cache:CachedStore"),),
         "commands": (Row("fetch", "tts_prep.remote.command:fetch", group=MAKE),),

@@ -1,12 +1,9 @@
 """Rows, columns and arrays that leave a complete store."""
 
-from typing import Final
-
 from tts_prep.core import MAKE
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Rows, columns and arrays that leave a complete store.",
+ROOM = Room(
     {"commands": (Row("remove", "tts_prep.removal.command:remove", group=MAKE),)},
     needs=("additions", "update"),
 )

@@ -78,8 +78,7 @@ def report(
 def _compare(summary: Summary, other: Path, output: Path) -> None:
     """Write a page about the differences of two stores."""
     from tts_prep.quantities import bytes_text
-    from tts_prep.report.comparison import compare
-    from tts_prep.report.comparison_page import write_comparison
+    from tts_prep.report.comparison import compare, write_comparison
     from tts_prep.report.summary import summarise
 
     second = summarise(other, gallery=0)

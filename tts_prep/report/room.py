@@ -1,12 +1,9 @@
 """An HTML page about a store, and the cost of batches."""
 
-from typing import Final
-
 from tts_prep.core import INSPECT
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "An HTML page about a store, and the cost of batches.",
+ROOM = Room(
     {
         "commands": (
             Row("report", "tts_prep.report.command:report", group=INSPECT),

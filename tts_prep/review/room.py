@@ -1,12 +1,9 @@
 """A page on which utterances are found, heard, marked and corrected."""
 
-from typing import Final
-
 from tts_prep.core import INSPECT
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "A page on which utterances are found, heard, marked and corrected.",
+ROOM = Room(
     {
         "commands": (
             Row("review", "tts_prep.review.command:review", group=INSPECT),

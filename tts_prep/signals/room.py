@@ -1,13 +1,10 @@
 """What is computed from samples besides the mel: cleaned recordings, pitch, spectrograms, mels of other presets."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_SPECTROGRAMS: Final = "tts_prep.signals.spectrograms"
+_SPECTROGRAMS = "tts_prep.signals.spectrograms"
 
-ROOM: Final = Room(
-    "What is computed from samples besides the mel: cleaned recordings, pitch, spectrograms, mels of other presets.",
+ROOM = Room(
     {
         "cleaning": (
             Row("filter", "tts_prep.signals.cleaner:filtered"),

@@ -1,13 +1,10 @@
 """Symbol tables in files, and what systems do to espeak-ng's phones before they look up ids."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_PREPARATIONS: Final = "tts_prep.symbols.preparations"
+_PREPARATIONS = "tts_prep.symbols.preparations"
 
-ROOM: Final = Room(
-    "Symbol tables in files, and what systems do to espeak-ng's phones before they look up ids.",
+ROOM = Room(
     {
         "symbols": (
             Row("file", "tts_prep.symbols.file:symbols_of_file"),

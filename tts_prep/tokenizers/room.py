@@ -1,11 +1,8 @@
 """What this room brings."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Ids of texts by the tokenizers of language models.",
+ROOM = Room(
     {
         "frontends": (
             Row(

@@ -1,13 +1,10 @@
 """What an update of a store takes over from the store that it replaces."""
 
-from typing import Final
-
 from tts_prep.doors import Room, Row
 
-_KEPT: Final = "tts_prep.update.kept_arrays"
+_KEPT = "tts_prep.update.kept_arrays"
 
-ROOM: Final = Room(
-    "What an update of a store takes over from the store that it replaces.",
+ROOM = Room(
     {
         "update": (
             Row("features", f"{_KEPT}:recorded_features"),

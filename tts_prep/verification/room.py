@@ -1,12 +1,9 @@
 """Checks all files of a store, and makes broken ones again."""
 
-from typing import Final
-
 from tts_prep.core import VERIFY
 from tts_prep.doors import Room, Row
 
-ROOM: Final = Room(
-    "Checks all files of a store, and makes broken ones again.",
+ROOM = Room(
     {
         "verification": (Row("require_intact", "tts_prep.verification.files:require_intact"),),
         "commands": (

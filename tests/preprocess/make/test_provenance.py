@@ -105,6 +105,7 @@ def test_an_interrupted_run_is_resumed_without_saying_it_again(corpus: Path, ori
     assert contents(tmp_path / "store") == contents(original)
 
 
+@pytest.mark.whole
 def test_an_update_keeps_what_was_said_and_replaces_what_is_said_anew(
     corpus: Path, store: Path, tmp_path: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_mistake_in_the_command_leaves_the_store_as_it_was(
     assert not left_beside(old)
 
 
+@pytest.mark.whole
 def test_an_update_takes_over_the_shards_that_are_the_same_and_gives_the_bytes_of_a_fresh_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +72,7 @@ def test_an_update_takes_over_the_shards_that_are_the_same_and_gives_the_bytes_o
     assert not left_beside(tmp_path / "store")
 
 
+@pytest.mark.whole
 def test_an_update_of_a_store_that_is_up_to_date_changes_nothing(
     old: Path, own_corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -219,6 +221,7 @@ def test_what_a_killed_run_left_beside_a_replaced_store_is_removed_by_the_next_r
     assert not left_beside(old)
 
 
+@pytest.mark.whole
 def test_shards_are_copied_where_there_are_no_hard_links(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
