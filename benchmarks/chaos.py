@@ -1,6 +1,7 @@
 """Train from a store behind a URL while everything fails: ranks of two machines, bounded caches, a server with faults.
 
-    python benchmarks/chaos.py [--hours 24] [--outage 180] [--litdata] [--result chaos]
+    python benchmarks/chaos.py [--hours 24] [--outage 180] [--rounds 3] [--result chaos]
+    python benchmarks/chaos.py --conditions [--litdata] [--only NAME ...] [--result chaos-conditions]
 
 The ranks make every step together, as data-parallel training does: each takes a batch, and waits for the others. The
 ranks of a machine share a cache. Of the answers of the server, one in a hundred breaks off, is a 503, is too short, has
@@ -10,6 +11,11 @@ step. In mid-epoch, the run ends and goes on with other numbers of ranks.
 What is looked at: whether every utterance comes once in every epoch, and right; whether a rank ends by itself; how long
 a step took beside the outage; and the bytes that the server sent to each machine, beside the least for its cache and
 this order: that of a reader which knows all steps, and removes the file that is needed last (Belady).
+
+``--conditions`` tries each kind of fault alone, with a cache that has room for all unless that is what is tried, beside
+LitData as its documentation says: by boto3 with its thousand retries (without obstore, which refuses HTTP), with its
+states, ``drop_last``, and MAX_WAIT_TIME above the outage. Its ranks begin again together, as torchrun begins them,
+when one is killed, and up to ten times when one ends by itself.
 """
 
 from __future__ import annotations
@@ -43,7 +49,8 @@ from web_server import Answer, WebServer, serving
 
 MACHINES = 2
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tts_prep.loader", "fsspec.implementations.http", "h5py"])
+PRELOADED = ["tts_prep.loader", "fsspec.implementations.http", "h5py"]
+PROCESSES.set_forkserver_preload(PRELOADED)
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,8 @@ class Plan:
         max_frames: of a batch.
         slowest: seconds of a slow answer.
         work: seconds in which ranks do something else after each step, as those that train do.
-        reader: ``tts-prep``, or ``litdata``, with batches of 32 utterances in its own order, with room for all.
+        reader: ``tts-prep``, or ``litdata``, with batches of 32 utterances in its own order.
+        restarts: how often all ranks begin again from their last states because one ended by itself.
     """
 
     phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
@@ -75,6 +83,12 @@ class Plan:
     slowest: float = 5
     work: float = 0.3
     reader: str = "tts-prep"
+    restarts: int = 0
+
+    @property
+    def is_lockstep(self) -> bool:
+        """Whether all ranks begin again when one is killed, as torchrun has them do."""
+        return self.reader == "litdata"
 
 
 @dataclass
@@ -90,6 +104,8 @@ class Found:
         least: the bytes of a reader that knows all steps.
         steps: steps of all ranks.
         kills: ranks that were killed.
+        restarts: how often all ranks began again because one ended by itself.
+        messages: of ranks that ended by themselves, and began again.
     """
 
     used: Counter[tuple[int, str]] = field(default_factory=Counter)
@@ -100,6 +116,8 @@ class Found:
     least: list[int] = field(default_factory=list)
     steps: int = 0
     kills: int = 0
+    restarts: int = 0
+    messages: list[str] = field(default_factory=list)
 
 
 def rank_main(
@@ -151,20 +169,17 @@ def open_store(url: str, cache: str, size: int, rank: int, n_ranks: int, plan: P
     return DataLoader(dataset, batch_sampler=sampler), mels_of
 
 
-def open_litdata(url: str, cache: str, _size: int, rank: int, n_ranks: int, _plan: Plan) -> tuple[Any, Any]:
-    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "key", "AWS_DEFAULT_REGION": "us-east-1"}
-    os.environ.update(keys, WORLD_SIZE=str(n_ranks), GLOBAL_RANK=str(rank), NNODES=str(MACHINES))
+def open_litdata(url: str, cache: str, size: int, rank: int, n_ranks: int, plan: Plan) -> tuple[Any, Any]:
+    os.environ.update(WORLD_SIZE=str(n_ranks), GLOBAL_RANK=str(rank), NNODES=str(MACHINES))
     import litdata
 
     endpoint, _, folder = url.removeprefix("http://").partition("/")
     dataset = litdata.StreamingDataset(
         f"s3://{folder}",
         cache_dir=cache,
-        max_cache_size="25GB",  # the least that it does not warn of
+        max_cache_size=size if plan.cache < 1 else None,
         shuffle=True,
-        seed=1,
-        batch_decode=0,
-        drop_last=False,
+        drop_last=True,
         force_override_state_dict=True,  # the cache of another machine has another name here
         storage_options={"endpoint_url": f"http://{endpoint}"},
     )
@@ -318,6 +333,8 @@ def run(rows: Sequence[Row], store: Path, work: Path, plan: Plan, limit: float) 
                 rank.kill()
             found.sent = [web.sent_of[f"machine-{machine}"] for machine in range(MACHINES)]
             found.least = [base + least_bytes(steps, sizes, size - base) for steps in used_by]
+            for messages in (found.died, found.messages):
+                messages[:] = [message.replace(str(work), "") for message in messages]
     return found
 
 
@@ -349,21 +366,26 @@ def _step(
     if found.steps % 7 == 3 and found.kills < plan.kills:
         time.sleep(draws.random() / 10)
         killed = draws.choice(ranks)
-        killed.kill()
-        killed.begin()
-        killed.ask()
+        _begin_again(ranks if plan.is_lockstep else [killed])
         found.kills += 1
     began = time.monotonic()
-    files: list[set[str]] = [set() for _ in range(MACHINES)]
-    for number, rank in enumerate(ranks):
-        answer = rank.answer(max(0.0, end - time.monotonic()))
-        if "died" in answer:
-            found.died.append(f"step {found.steps}, rank {number} of {len(ranks)}: {answer['died']}")
+    while True:
+        answers = [rank.answer(max(0.0, end - time.monotonic())) for rank in ranks]
+        died = {number: answer["died"] for number, answer in enumerate(answers) if "died" in answer}
+        if not died:
+            break
+        text = "; ".join(f"step {found.steps}, rank {n} of {len(ranks)}: {message}" for n, message in died.items())
+        if found.restarts >= plan.restarts or time.monotonic() > end:
+            found.died.append(text)
             return False
-        if not answer["used"]:  # the end of an epoch
-            rank.state = answer["state"]
-            continue
+        found.restarts += 1
+        found.messages.append(text)
+        _begin_again(ranks)
+    files: list[set[str]] = [set() for _ in range(MACHINES)]
+    for number, (rank, answer) in enumerate(zip(ranks, answers, strict=True)):
         rank.state = answer["state"]
+        if not answer["used"]:  # the end of an epoch
+            continue
         for id_, checksum in answer["used"].items():
             found.used[answer["epoch"], id_] += 1
             files[number * MACHINES // len(ranks)].add(shard_of[id_])
@@ -375,6 +397,15 @@ def _step(
     found.longest = max(found.longest, time.monotonic() - since)
     time.sleep(plan.work)
     return True
+
+
+def _begin_again(ranks: Sequence[Rank]) -> None:
+    """Kill ranks, and have them make the step again from their last states."""
+    for rank in ranks:
+        rank.kill()
+    for rank in ranks:
+        rank.begin()
+        rank.ask()
 
 
 def rows_of(hours: float) -> list[Row]:
@@ -401,14 +432,20 @@ def main() -> None:
     parser.add_argument("--cache", type=float, default=0.3, help="of the store")
     parser.add_argument("--window", type=int, default=8)
     parser.add_argument("--max-frames", type=int, default=20_000, help="of a batch")
+    parser.add_argument("--conditions", action="store_true", help="each kind of fault alone")
     parser.add_argument("--litdata", action="store_true", help="LitData too, of this interpreter")
-    parser.add_argument("--work", type=float, default=0.3, help="seconds between two steps")
+    parser.add_argument("--only", nargs="*", metavar="NAME", help="conditions, instead of all")
+    parser.add_argument("--work", type=float, nargs="+", default=[0.3, 0.0], help="seconds between two steps, in turn")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ranks", type=int, nargs="+", default=[8, 6, 8])
     parser.add_argument("--steps", type=int, default=30, help="of each number of ranks but the last")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
     if options.litdata:
         require("litdata", "boto3")
+        os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY="key", AWS_DEFAULT_REGION="us-east-1")
+        os.environ["MAX_WAIT_TIME"] = str(round(2 * options.outage + 60))
+        PROCESSES.set_forkserver_preload([*PRELOADED, "litdata"])
     phases = [(n, options.steps) for n in options.ranks[:-1]] + [(options.ranks[-1], None)]
     plan = Plan(
         phases,
@@ -418,29 +455,73 @@ def main() -> None:
         cache=options.cache,
         window=options.window,
         max_frames=options.max_frames,
-        work=options.work,
+        work=options.work[0],
     )
     load = f"{os.getloadavg()[0]:.1f}"
     rows = rows_of(options.hours)
-    columns = [measured(rows, options.shards, plan, options.limit)]
-    if options.litdata:
-        columns.append(measured(rows, options.shards, replace(plan, reader="litdata"), options.limit))
-    titles = ["", "tts-prep", "LitData"][: 1 + len(columns)]
+    if options.conditions:
+        result = by_condition(rows, plan, options)
+    else:
+        titles = [f"{work:g} s of work" for _ in range(options.rounds) for work in options.work]
+        works = [replace(plan, work=work) for work in options.work] * options.rounds
+        columns = [measured(rows, options.shards, each, options.limit) for each in works]
+        cells = [[name, *(column[name] for column in columns)] for name in columns[0]]
+        longest = {
+            title: max(float(c[LONGEST]) for c, t in zip(columns, titles, strict=True) if t == title)
+            for title in titles
+        }
+        result = ["", *titles], cells, longest
     ranks = ", then ".join(map(str, options.ranks))
+    works_text = " or ".join(f"{work:g}" for work in options.work[: 1 if options.conditions else None])
     packages = ["numpy", "fsspec", "aiohttp", *(["litdata", "boto3"] if options.litdata else [])]
     Result(
-        titles,
-        [[name, *(column[name] for column in columns)] for name in columns[0]],
-        {f"longest step, {title}": float(column[LONGEST]) for title, column in zip(titles[1:], columns, strict=True)},
+        *result,
         f"{len(rows):,} utterances of {options.hours:g} h in {options.shards} shards, {plan.epochs} epochs in windows "
         f"of {plan.window}; {ranks} ranks of {MACHINES} machines, each with a cache of {plan.cache:.0%} of the store; "
-        f"{plan.faults:.0%} of the answers with a fault, and none for {plan.outage:g} s; {plan.work:g} s of other work "
+        f"{plan.faults:.0%} of the answers with a fault, and none for {plan.outage:g} s; {works_text} s of other work "
         f"after each step. The machine's load was {load} before and {os.getloadavg()[0]:.1f} after.",
         describe_machine(),
         [f"{package} {version(package)}" for package in packages],
     ).show(options.result)
 
 
+ROOMY = 1.5
+"""The size of a cache, of the store, in which nothing is removed."""
+
+
+def by_condition(rows: Sequence[Row], plan: Plan, options: argparse.Namespace) -> tuple[Any, Any, Any]:
+    """Return titles, rows and numbers of each condition alone."""
+    quiet = replace(plan, phases=[(plan.phases[0][0], None)], kills=0, faults=0.0, outage=0.0, cache=ROOMY)
+    conditions = {
+        "quiet server": quiet,
+        "faults": replace(quiet, faults=plan.faults),
+        "outage": replace(quiet, outage=plan.outage),
+        "kills": replace(quiet, kills=plan.kills),
+        "numbers of ranks": replace(quiet, phases=plan.phases),
+        "small cache": replace(quiet, cache=plan.cache),
+        "all of these": plan,
+    }
+    cells, longest = [], {}
+    for name, condition in conditions.items():
+        if options.only is not None and name not in options.only:
+            continue
+        for reader in ("tts-prep", "litdata")[: 1 + options.litdata]:
+            of_reader = replace(condition, reader=reader, restarts=10 if reader == "litdata" else 0)
+            found = measured(rows, options.shards, of_reader, options.limit)
+            print(name, reader, found, file=sys.stderr, flush=True)
+            missing, twice, wrong, died, *_ = found.values()
+            longest[f"{name}, {reader}"] = float(found[LONGEST])
+            sent = [value for title, value in found.items() if title.startswith("bytes")]
+            again = found.get(RESTARTS, "0")
+            ended = "yes" if died == "0" else "no"
+            cells.append(
+                [name, reader, ended, again, missing, twice, wrong, ", ".join(sent), found[LONGEST], found["seconds"]]
+            )
+    titles = ["condition", "reader", "came to its end", RESTARTS, "missing", "twice", "wrong"]
+    return [*titles, "bytes to each machine, of the least", "longest step, s", "seconds"], cells, longest
+
+
+RESTARTS = "began again by themselves"
 LONGEST = "longest step while the server answered, s"
 
 
@@ -469,6 +550,7 @@ def measured(rows: Sequence[Row], n_shards: int, plan: Plan, limit: float) -> di
             f"bytes to machine {number}, of the least": f"{sent / least:.3f}"
             for number, (sent, least) in enumerate(zip(found.sent, found.least, strict=True))
         },
+        **({RESTARTS: str(found.restarts), "why": "; ".join(found.messages)} if plan.restarts else {}),
         "steps": str(found.steps),
         "ranks killed": str(found.kills),
         "seconds": f"{taken:.0f}",

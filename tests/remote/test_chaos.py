@@ -29,6 +29,7 @@ import chaos
         # Less than two files, where each batch needs three: nobody waits for what another holds.
         pytest.param(chaos.Plan([(4, None)], 1, 0, 0.0, 0.0, 0.08, 3, 1200, work=0), 0.1, 24, 100, id="a tiny cache"),
         pytest.param(chaos.Plan(), 24, 103, 1.1, id="long", marks=pytest.mark.soak),
+        pytest.param(chaos.Plan(work=0), 24, 103, 1.1, id="long, without rest", marks=pytest.mark.soak),
     ],
 )
 def test_every_utterance_comes_once_and_right_while_the_server_fails_and_ranks_are_killed(
