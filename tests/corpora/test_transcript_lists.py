@@ -10,9 +10,9 @@ from commands import run
 from corpora import record, write_text
 
 from tts_prep.errors import CorpusError
+from tts_prep.hints.corpora import likely_commands
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import read_corpus
-from tts_prep.preprocess.corpora.registry import likely_commands
 
 OPTIONS = ("--frontend", "none", "--jobs", 1)
 

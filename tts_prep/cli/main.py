@@ -1,16 +1,14 @@
-"""The command ``tts-prep``: its subcommands, error handling, and hints for words that are common elsewhere."""
+"""The command ``tts-prep``: its subcommands, and error handling."""
 
-import difflib
 import errno
 import io
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import nullcontext
 from functools import wraps
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -23,59 +21,6 @@ from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.core import EXPORT, INSPECT, LISTS, MAKE, VERIFY
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess.corpora.registry import CORPORA
-
-_FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "input", "input-dir", "data", "data-dir")
-
-
-def command_hint(name: str, commands: Iterable[str]) -> str:
-    """Return a hint about a word that is not a command, which follows a message; empty if there is none."""
-    if Path(name).exists():
-        from tts_prep.preprocess.corpora.registry import likely_commands
-
-        command = (*likely_commands(Path(name)), "ljspeech")[0]
-        return f"; the command comes first, such as 'tts-prep {command} {name} STORE'"
-    if name in ("prepare", "preprocess", "process", "make", "build", "create"):
-        return f"; a corpus has a command of its own: {', '.join(CORPORA)}"
-    near = difflib.get_close_matches(name, commands, 1)
-    return f". Did you mean {near[0]!r}?" if near else ""
-
-
-def option_hint(error: click.NoSuchOption) -> str:
-    """Return what an unknown option is called here, or an empty string."""
-    command = error.ctx.command if error.ctx else None
-    if command is None:
-        return ""
-    name = error.option_name.lstrip("-").replace("_", "-").lower()
-    for option in command.params:
-        if name in getattr(option, "other_names", ()):
-            return f"it is {_usage(option)} here"
-    feature = _feature(name)
-    if feature and any("--feature" in option.opts for option in command.params):
-        return f"give it as a feature: --feature {feature}"
-    places = [str(option.metavar or option.name).upper() for option in command.params if _is_argument(option)]
-    if name in _FOLDERS and "STORE" in places:
-        return f"paths are given without options: {error.ctx.command_path if error.ctx else ''} {' '.join(places)}"
-    return ""
-
-
-def _usage(option: click.Parameter) -> str:
-    """Return an option with its value, as in a help text."""
-    flag, value = option.opts[0], getattr(option, "metavar", None)
-    if isinstance(option.type, click.Choice):
-        value = "|".join(map(str, option.type.choices))
-    return f"{flag} {value}" if value else flag
-
-
-def _is_argument(option: click.Parameter) -> bool:
-    return isinstance(option, click.Argument)
-
-
-def _feature(name: str) -> str | None:
-    """Return the feature that is called so here or elsewhere."""
-    from tts_prep.preprocess.features.registry import built_in_features
-
-    return next((kind.name for kind in built_in_features() if name in (kind.name, *kind.other_names)), None)
-
 
 _DEBUG = "--debug"
 
@@ -136,7 +81,7 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            if hint := command_hint(args[0], self.list_commands(ctx)):
+            if hint := doors.asked("hints", "command")(args[0], self.list_commands(ctx)):
                 raise click.UsageError(f"No such command {args[0]!r}{hint}", ctx) from None
             raise
 
@@ -286,7 +231,7 @@ def _fail_usage(error: click.ClickException, arguments: Sequence[str]) -> NoRetu
     message = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption) and path == "tts-prep":
         message += "; options come after the command"
-    elif isinstance(error, click.NoSuchOption) and (hint := option_hint(error)):
+    elif isinstance(error, click.NoSuchOption) and (hint := doors.asked("hints", "option")(error)):
         message = f"No such option '{error.option_name}'; {hint}"
     _fail(f"{message}{' See' if message.endswith('?') else '; see'} '{path} --help'", 2, arguments)
 

@@ -4,40 +4,32 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from tts_prep import doors
 from tts_prep.cli.features import ParsedFeatures, add_models, parse_features
 from tts_prep.cli.progress import make_progress
-from tts_prep.cli.settings import ChosenSettings, chosen_settings, corrections_of
+from tts_prep.cli.settings import chosen_settings, corrections_of
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FAILURES, MANIFEST
 from tts_prep.format.records.arrays import OF_MODEL, OF_PLAN
-from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.sources import IncompleteArray
-from tts_prep.preprocess.audio.filter_bank import filter_bank
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig
+from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corrections import CorrectedRows
-from tts_prep.preprocess.corpora.registry import get_corpus, likely_commands, what_it_is
+from tts_prep.preprocess.corpora.registry import get_corpus
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
 from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
-from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
-from tts_prep.preprocess.text.language_codes import espeak_lacks
-from tts_prep.preprocess.text.scripts import TEXT_KINDS, language_of_texts
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.progress import Progress, ShowProgress
@@ -60,12 +52,12 @@ def prepare_and_report(
         corpus, root: see `tts_prep.preprocess.read_corpus`.
         reader_options: further options of the reader; they become part of the store's configuration.
     """
-    if not corpus.exists() and likely_commands(store):
+    if not corpus.exists() and doors.asked("hints", "commands")(store):
         raise ConfigurationError(f"{corpus}: no such corpus, and {store} looks like one; the store comes second")
     try:
         _prepare_and_report(reader, corpus, store, options, root=root, reader_options=reader_options)
     except CorpusError as error:
-        hint = what_it_is(reader, corpus) if type(error) is CorpusError else ""
+        hint = doors.asked("hints", "corpus")(reader, corpus) if type(error) is CorpusError else ""
         if not hint or hint in str(error):
             raise
         join = " " if str(error).endswith("?") else "; "
@@ -101,8 +93,8 @@ def _prepare_and_report(
     }
     with make_progress(sys.stderr) as progress:
         of_settings = settings_text(corpus, config, preset_is_chosen=settings.preset_is_chosen)
-        first[:0] = [of_settings, *notes(corpus, store, config)]
-        items = _watched(rows, settings, first.append)
+        first[:0] = [of_settings, *(doors.asked("hints", "settings")(corpus, store, config) or ())]
+        items = doors.asked("hints", "rows")(rows, settings, first.append) or iter(rows.items)
         if config.text.symbols == AUTO:
             config = with_collected_symbols(config, read().items, **how)
         parsed = _features(options, config)
@@ -184,24 +176,6 @@ def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[s
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-
-
-def _watched(
-    rows: CorpusRows, settings: ChosenSettings, report: Callable[[str], None]
-) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus, and report on recordings and texts that do not suit the settings.
-
-    Raises:
-        ConfigurationError: the texts are of another language than the settings, which do not say so.
-    """
-    config = settings.config
-    items = report_low_rate(iter(rows.items), rows.root, config.mel.sample_rate, report)
-    items = report_kinds_of_texts(items, config.text, report)
-    frontend = config.text.frontend_name
-    has_languages = not getattr(config.text.symbols, "is_tokenizer", False)
-    if frontend in doors.rows("frontends") and frontend not in (NO_PHONEMES, "phonemes") and has_languages:
-        items = report_foreign_texts(items, config.text, report, is_given=settings.language_is_given)
-    return items
 
 
 def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:
@@ -304,9 +278,6 @@ def failures_text(store: Path, count: int) -> str:
     )
 
 
-_MAX_TEXTS = 200
-
-
 def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool) -> str:
     """Return one line about the corpus and the main settings of a run."""
     text = config.text
@@ -318,113 +289,6 @@ def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool
         f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
         + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
     )
-
-
-def notes(corpus: Path, store: Path, config: Configuration) -> list[str]:
-    """Return notes about probable mistakes."""
-    mel, text = config.mel, config.text
-    found = []
-    if text.frontend_name == "espeak" and (lacks := espeak_lacks(text.language)):
-        found.append(f"note: phones of espeak-ng for '{text.language}' are incomplete: {lacks}")
-    if corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve()):
-        found.append(f"note: the store {store} is inside the corpus")
-    if n_empty := int(np.count_nonzero(np.diff(filter_bank(mel).offsets) == 0)):
-        found.append(
-            f"note: {n_empty} of {mel.n_mels} mel bins contain no frequency of n_fft {mel.n_fft}, and have the same "
-            "value in every frame; use fewer n_mels, or a larger n_fft"
-        )
-    return found
-
-
-def report_low_rate(
-    items: Iterator[SourceUtterance | Failure], folder: Path, sample_rate: int, report: Callable[[str], None]
-) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus, and report if the sample rate of the first recording is lower than that of the mels.
-
-    Args:
-        folder: the folder of relative audio paths.
-        sample_rate: the sample rate of the mels, Hz.
-    """
-    is_first = True
-    for item in items:
-        if is_first and isinstance(item, SourceUtterance) and not item.inside:
-            is_first = False
-            rate = _rate(folder / item.audio)
-            if rate and rate < sample_rate:
-                report(
-                    f"note: {item.audio} has {rate:,} Hz and is resampled to {sample_rate:,} Hz; "
-                    f"above {rate // 2:,} Hz its mels are empty"
-                )
-        yield item
-
-
-def report_kinds_of_texts(
-    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None]
-) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus, and report if most texts are of a kind that the frontend takes for another one."""
-    frontend = text.frontend_name
-    found = dict.fromkeys(TEXT_KINDS, 0)
-    first: list[str] = []
-    for item in items:
-        if isinstance(item, SourceUtterance) and len(first) < _MAX_TEXTS:
-            first.append(item.text)
-            for kind in TEXT_KINDS:
-                found[kind] += bool(kind.is_of(item.text))
-        yield item
-    if frontend == NO_PHONEMES:
-        return
-    for kind, count in found.items():
-        if 2 * count > len(first) and not kind.is_read(frontend, text.language):
-            report(f"note: most texts look like {kind.name}; {frontend} takes them for texts, {kind.instead}")
-    phonetic = [count for kind, count in found.items() if kind.read_by == "phonemes"]
-    if frontend == "phonemes" and text.symbols is None and first and not any(phonetic):
-        report("note: no text has a phonetic symbol (IPA); --frontend phonemes takes texts letter by letter")
-
-
-def report_foreign_texts(
-    items: Iterator[SourceUtterance | Failure], text: TextConfig, report: Callable[[str], None], *, is_given: bool
-) -> Iterator[SourceUtterance | Failure]:
-    """Yield the rows of a corpus, and report if most of the first texts seem to be in another language.
-
-    Texts that name their own language are left out.
-
-    Args:
-        is_given: somebody has given the language, so that it is right, or a mistake to be named.
-
-    Raises:
-        ConfigurationError: nobody has, and it seems to be another one.
-    """
-    first: list[str] = []
-
-    def check() -> None:
-        if not (found := language_of_texts(first, text.language)):
-            return
-        seems = f"the texts seem to be in {found!r}, such as {first[0][:60]!r}, and"
-        if is_given:
-            report(f"note: {seems} are read in {text.language!r}; --language {found} reads them in that")
-            return
-        raise ConfigurationError(
-            f"language: {seems} would be read in {text.language!r}; give --language {found}, or "
-            f"--language {text.language} if it is right"
-        )
-
-    for item in items:
-        if isinstance(item, SourceUtterance) and not item.language and len(first) < _MAX_TEXTS:
-            first.append(item.text)
-            if len(first) == _MAX_TEXTS:
-                check()
-        yield item
-    if len(first) < _MAX_TEXTS:
-        check()
-
-
-def _rate(path: Path) -> int:
-    import soundfile
-
-    try:
-        return int(soundfile.info(path).samplerate) if path.is_file() else 0
-    except (soundfile.SoundFileError, OSError, ValueError):
-        return 0
 
 
 def with_first_lines(lines: list[str], progress: ShowProgress) -> ShowProgress:

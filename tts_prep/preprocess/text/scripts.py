@@ -3,8 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -16,9 +15,9 @@ from tts_prep.preprocess.text.tables import word_tables
 _TABLES: Final = word_tables(__package__)
 _SCRIPTS: Final = _TABLES["scripts"]
 # Words that are common in one of these languages, and rare in the others.
-_COMMON: Final = {word: language for language, words in _TABLES["common"].items() for word in words.split()}
-_COMMON_LANGUAGES: Final = frozenset(_COMMON.values())
-_WORD: Final = re.compile(r"[^\W\d_]+")
+COMMON: Final = {word: language for language, words in _TABLES["common"].items() for word in words.split()}
+_COMMON_LANGUAGES: Final = frozenset(COMMON.values())
+WORD: Final = re.compile(r"[^\W\d_]+")
 _ASCII_WORD: Final = re.compile("[a-z]+")
 """The same in lower case and ASCII, in half of the time."""
 _LONGEST_PHONE: Final = len("AXR0")
@@ -71,16 +70,16 @@ def likely_language(text: str, language: str) -> str | None:
     already read, is ``zh``.
     """
     own = subtags(language)[0]
-    if own not in ("zh", "cmn") and _is_pinyin(text):
+    if own not in ("zh", "cmn") and is_pinyin(text):
         return "zh"
-    if not _is_comparable(text, language):
+    if not is_comparable(text, language):
         return None
-    words = (_ASCII_WORD if text.isascii() else _WORD).findall(text.lower())
-    found = Counter(filter(None, map(_COMMON.get, words)))
-    return _other_language(found, own, _ENOUGH)
+    words = (_ASCII_WORD if text.isascii() else WORD).findall(text.lower())
+    found = Counter(filter(None, map(COMMON.get, words)))
+    return other_language(found, own, _ENOUGH)
 
 
-def _is_comparable(text: str, language: str) -> bool:
+def is_comparable(text: str, language: str) -> bool:
     """Return whether words of a text in Latin letters show that it is not in a language."""
     own = _scripts_of(language)
     if subtags(language)[0] in _COMMON_LANGUAGES or "LATIN" in own:
@@ -92,7 +91,7 @@ def _is_comparable(text: str, language: str) -> bool:
     return of_script["LATIN"] > sum(of_script[script] for script in own)
 
 
-def _other_language(found: Counter[str], own: str, enough: int) -> str | None:
+def other_language(found: Counter[str], own: str, enough: int) -> str | None:
     """Return the language of most common words, if they are enough, and more than twice as many as those of its own.
 
     Args:
@@ -114,7 +113,7 @@ _TONES: Final = (" one", " two", " three", " four", " five")
 _TONE: Final = re.compile(r"[a-zü](?:[1-5]| (?:one|two|three|four|five))\b")
 
 
-def _is_pinyin(text: str) -> bool:
+def is_pinyin(text: str) -> bool:
     """Return whether most words of a text are syllables of Mandarin with a tone: ``ni3 hao3``, ``ni three``."""
     # Most texts have none of these, and the search for an expression takes longer to say so.
     if not (_DIGIT.search(text) or any(number in text for number in _TONES)) or not _TONE.search(text):
@@ -122,13 +121,10 @@ def _is_pinyin(text: str) -> bool:
     toned: list[str] = _TONED.findall(text.lower())
     if len(toned) < _ENOUGH:
         return False
-    words = _WORD.findall(text)
+    words = WORD.findall(text)
     tones = sum(syllable[-1].isalpha() for syllable in toned)
     return 2 * len(toned) > len(words) - tones
 
-
-# "ni3 hao3": at least half of the words of a text.
-_PINYIN: Final = re.compile(r"\b[a-zü]{1,6}[1-5]\b")
 
 _PHONES: Final = (
     "AA AE AH AO AW AX AXR AY B CH D DH DX EH EL EM EN ER EY F G HH IH IX IY JH K L M N NG OW OY P R S SH T TH UH UW "
@@ -139,8 +135,6 @@ _ARPABET: Final = frozenset(_PHONES.split())
 _PAUSES: Final = frozenset((*",.!?;:-–—…|/_", "sil", "sp", "spn"))
 
 
-_PHONETIC: Final = frozenset("ˈˌːəɪʊɐɑʌɜɚɹɾʃʒ")
-"""Symbols of the International Phonetic Alphabet that no common orthography has."""
 _SECONDS: Final = r"\d{1,6}(?:[.,]\d{1,9})?"
 # HTS's "0 1300000 sil" in units of 100 ns, Audacity's "0.25<tab>1.5<tab>text", SubRip's and WebVTT's
 # "00:00:01,000 --> 00:00:02,500", "[00:01.20]" of lyrics, and Praat's TextGrids.
@@ -148,7 +142,6 @@ _LABELS: Final = re.compile(
     rf"\d+\s+\d+\s+\S+|{_SECONDS}\t{_SECONDS}(?:\t|\s*$)|\d{{1,6}}[.,]\d{{1,9}}\s+\d{{1,6}}[.,]\d{{1,9}}\b|"
     r"(?:\d+\s+)?[\d:]+[.,]\d{3}\s+-->|WEBVTT\b|\[\d\d?:\d\d(?:[.:]\d+)?\]|File type = \"ooTextFile"
 )
-_RECORDING: Final = re.compile(r"[^\s|]+\.(?:wav|flac|mp3|ogg|opus|m4a)", re.IGNORECASE)
 
 
 def is_labels(text: str) -> bool:
@@ -156,79 +149,11 @@ def is_labels(text: str) -> bool:
     return bool(_LABELS.match(text.lstrip("\ufeff")))
 
 
-@dataclass(frozen=True)
-class TextKind:
-    """A kind of texts that are no sentences of a language.
-
-    Attributes:
-        name: what the texts look like.
-        is_of: whether a text is of this kind.
-        instead: what to do with it.
-        read_by: the frontend that reads it, if one does.
-        read_in: the language whose frontends read it, if it is of one.
-    """
-
-    name: str
-    is_of: Callable[[str], object]
-    instead: str
-    read_by: str = ""
-    read_in: str = ""
-
-    def is_read(self, frontend: str, language: str) -> bool:
-        """Return whether a frontend reads such texts as what they are."""
-        return frontend == self.read_by or (self.read_in != "" and subtags(language)[0] == self.read_in)
-
-
-TEXT_KINDS: Final = (
-    TextKind("phonemes (IPA)", _PHONETIC.intersection, "--frontend phonemes does not", "phonemes"),
-    TextKind(
-        "ARPAbet", lambda text: arpabet_phones(text), "--frontend phonemes --symbols parakeet does not", "phonemes"
-    ),
-    TextKind("pinyin with tones", _is_pinyin, "--language zh does not", "phonemes", "zh"),
-    TextKind("labels with times", is_labels, "and numbers for words"),
-    TextKind("paths of recordings", _RECORDING.fullmatch, "so look at the order of the columns"),
-)
-"""What frontends would misread without a remark."""
-
-
 def arpabet_phones(text: str) -> list[str]:
     """Return the phones of a text that consists of ARPAbet, separated by spaces; [] for any other text."""
     tokens = [token for token in text.strip("{} ").split() if token not in _PAUSES]
     are_phones = all(token.rstrip("012") in _ARPABET and len(token) <= _LONGEST_PHONE for token in tokens)
     return tokens if are_phones and len(tokens) >= _ENOUGH else []
-
-
-_KANA: Final = re.compile(r"[\u3041-\u30ff]")
-_HANZI: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
-_ENOUGH_HANZI: Final = 20
-_ENOUGH_OF_ALL: Final = 5
-"""The number of common words of another language in all texts, from which they are suspicious."""
-
-
-def language_of_texts(texts: Iterable[str], language: str) -> str | None:
-    """Return the language that the texts of a corpus seem to have, if it is not the one that they are read in.
-
-    Many texts together show a language better than each of them: common words are counted in all. Pinyin with tones is
-    ``zh``, and so are texts without any kana that are to be Japanese.
-    """
-    own = subtags(language)[0]
-    found: Counter[str] = Counter()
-    n_words = n_pinyin = n_hanzi = n_kana = 0
-    for text in texts:
-        if own == "ja":
-            n_kana += len(_KANA.findall(text))
-            n_hanzi += len(_HANZI.findall(text))
-        lower = text.lower()
-        words = _WORD.findall(lower)
-        n_words += len(words)
-        n_pinyin += len(_PINYIN.findall(lower))
-        if _is_comparable(text, language):
-            found.update(filter(None, map(_COMMON.get, words)))
-    if own not in ("zh", "cmn") and n_words >= _ENOUGH_OF_ALL and 2 * n_pinyin > n_words:
-        return "zh"
-    if n_hanzi >= _ENOUGH_HANZI and not n_kana:
-        return "zh"
-    return _other_language(found, own, _ENOUGH_OF_ALL)
 
 
 def _scripts_of(language: str) -> tuple[str, ...]:

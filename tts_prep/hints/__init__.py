@@ -1,0 +1,1 @@
+"""Hints about probable mistakes: in commands, corpora, settings and texts."""

@@ -1,0 +1,60 @@
+"""Hints for words and options that are common elsewhere, and have another name here."""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from tts_prep.hints.corpora import likely_commands
+from tts_prep.preprocess.corpora.registry import CORPORA
+
+_FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "input", "input-dir", "data", "data-dir")
+
+
+def command_hint(name: str, commands: Iterable[str]) -> str:
+    """Return a hint about a word that is not a command, which follows a message; empty if there is none."""
+    if Path(name).exists():
+        command = (*likely_commands(Path(name)), "ljspeech")[0]
+        return f"; the command comes first, such as 'tts-prep {command} {name} STORE'"
+    if name in ("prepare", "preprocess", "process", "make", "build", "create"):
+        return f"; a corpus has a command of its own: {', '.join(CORPORA)}"
+    near = difflib.get_close_matches(name, commands, 1)
+    return f". Did you mean {near[0]!r}?" if near else ""
+
+
+def option_hint(error: click.NoSuchOption) -> str:
+    """Return what an unknown option is called here, or an empty string."""
+    command = error.ctx.command if error.ctx else None
+    if command is None:
+        return ""
+    name = error.option_name.lstrip("-").replace("_", "-").lower()
+    for option in command.params:
+        if name in getattr(option, "other_names", ()):
+            return f"it is {_usage(option)} here"
+    feature = _feature(name)
+    if feature and any("--feature" in option.opts for option in command.params):
+        return f"give it as a feature: --feature {feature}"
+    places = [str(option.metavar or option.name).upper() for option in command.params if _is_argument(option)]
+    if name in _FOLDERS and "STORE" in places:
+        return f"paths are given without options: {error.ctx.command_path if error.ctx else ''} {' '.join(places)}"
+    return ""
+
+
+def _usage(option: click.Parameter) -> str:
+    """Return an option with its value, as in a help text."""
+    flag, value = option.opts[0], getattr(option, "metavar", None)
+    if isinstance(option.type, click.Choice):
+        value = "|".join(map(str, option.type.choices))
+    return f"{flag} {value}" if value else flag
+
+
+def _is_argument(option: click.Parameter) -> bool:
+    return isinstance(option, click.Argument)
+
+
+def _feature(name: str) -> str | None:
+    """Return the feature that is called so here or elsewhere."""
+    from tts_prep.preprocess.features.registry import built_in_features
+
+    return next((kind.name for kind in built_in_features() if name in (kind.name, *kind.other_names)), None)
