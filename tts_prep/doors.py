@@ -44,6 +44,7 @@ DOORS: Final[Mapping[str, str]] = {
     "'unsure' finds words to write, and 'line' writes one",
     "ood": "out-of-domain texts: what makes, opens and describes their file",
     "sources": "what keeps beside a store how it was made, and says later that it is older than that",
+    "corrections": "what a store has otherwise than its corpus: by options, as it was made, and as lines",
     "hints": "what is said of probable mistakes: in a command, an option, a corpus, settings and rows",
     "update": "what an update takes over from an old store: features, rows, and arrays of the complete store",
     "symbols": "what reads a table of symbols: of a file, or recorded in a store",

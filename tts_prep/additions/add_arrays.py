@@ -28,7 +28,6 @@ from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
@@ -37,7 +36,7 @@ from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
 from tts_prep.preprocess.workers.backend import Backend
@@ -335,7 +334,7 @@ def _check_arguments(function: object, settings: object, devices: object, jobs: 
 def _rows(store: Path, corpus: Path, root: Path | None) -> CorpusRows:
     """Return the rows of the corpus that a store was made from."""
     config = Configuration.from_dict(store, read_manifest(store).configuration)
-    return CorpusRows.read(config, corpus, root=root, corrections=Corrections.of_store(store))
+    return CorpusRows.read(config, corpus, root=root, corrections=stored_corrections(store))
 
 
 @dataclass(frozen=True, eq=False)

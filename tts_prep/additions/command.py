@@ -72,14 +72,13 @@ class _Source:
     def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
         """Return the rows of the corpus, if it is given."""
         from tts_prep.cli.settings import split_lists
-        from tts_prep.preprocess.corpora.corrections import Corrections
         from tts_prep.preprocess.corpora.registry import import_reader
-        from tts_prep.preprocess.plan.planned_store import CorpusRows
+        from tts_prep.preprocess.plan.planned_store import CorpusRows, stored_corrections
 
         if self.corpus is None:
             return None
         own = import_reader(self.reader) if self.reader else None
-        corrections, splits = Corrections.of_store(store), split_lists(self.splits)
+        corrections, splits = stored_corrections(store), split_lists(self.splits)
         return CorpusRows.read(config, self.corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
 
 

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.corpora.registry import get_corpus
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
@@ -119,7 +118,7 @@ def _prepare_and_report(
     for line in [part_text(result, part, elapsed)] if part else summary(result, elapsed):
         say(line)
     if rows.corrected:
-        for line in corrections_lines(rows.corrected, options):
+        for line in doors.need("corrections", "lines")(rows.corrected, options):
             say(one_line(line))
     has_waveforms = config.store.waveform_dtype is not None
     add_models(store, parsed, options, lambda: None if has_waveforms else read(), how["jobs"])
@@ -146,36 +145,6 @@ def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatur
     if parsed.models and options["part"]:
         raise ConfigurationError(A_MODEL)
     return parsed
-
-
-def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
-    """Return lines about corrections: what was corrected and left out, and what was not."""
-    applied, given = rows.applied, rows.corrections
-    counts = {
-        "text": sum(bool(correction.text) for correction in applied),
-        "speaker": sum(bool(correction.speaker) for correction in applied),
-    }
-    corrected = " and ".join(count_text(number, what) for what, number in counts.items())
-    left_out = sum(correction.is_left_out for correction in applied)
-    lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}"]
-    if given.kept:
-        kept = count_text(len(given.kept), "decision")
-        lines.append(f"corrections: {kept} of before kept; --corrections none and --exclude none drop them")
-    files = ", ".join(map(str, given.sources)) or "corrections of before"
-    if unknown := rows.unknown:
-        where = f"first {options['limit']:,} rows of the corpus" if options["limit"] else "corpus"
-        lines.append(f"{files}: {count_text(len(unknown), 'id')} not in the {where}: {_some(unknown)}")
-    if rejected := [name for name in given.rejected if name not in unknown]:
-        file = options["corrections"]
-        n_rejected = count_text(len(rejected), "row")
-        lines.append(
-            f"{file}: {n_rejected} with keep=no not left out, which '--exclude {file}' does: {_some(rejected)}"
-        )
-    return lines
-
-
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
 def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:

@@ -1,20 +1,19 @@
 """What the options of a command choose: the settings of a store, the files of splits, and corrections."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError
+from tts_prep import doors
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.layout import CORRECTIONS
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
 from tts_prep.preprocess.configuration.text_of_corpus import text_of_corpus
-from tts_prep.preprocess.corpora.corrections import Corrections
-
-_NONE: Final = Path("none")
-"""The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +72,12 @@ def chosen_settings(
     )
 
 
-def corrections_of(store: Path, options: Mapping[str, Any]) -> Corrections:
-    """Return what the store shall have otherwise than its corpus; an update keeps what no option replaces."""
-    files = [None if options[name] == _NONE else options[name] for name in ("corrections", "exclude")]
-    given = Corrections.read(*files)
-    keeps = {"texts": options["corrections"] is None, "left_out": options["exclude"] is None}
-    if not options["update"] or not any(keeps.values()):
-        return given
-    try:
-        return given.keeping(Corrections.of_store(store), **keeps)
-    except CorruptStoreError as error:
-        raise CorruptStoreError(f"{error}; give --corrections and --exclude again, or none for them") from error
+def corrections_of(store: Path, options: Mapping[str, Any]) -> Any:
+    """Return what the store shall have otherwise than its corpus, which an update keeps; None if that is nothing."""
+    is_kept = options["update"] and os.path.lexists(store / CORRECTIONS)
+    if options["corrections"] is None and options["exclude"] is None and not is_kept:
+        return None
+    return doors.need("corrections", "chosen")(store, options)
 
 
 def split_lists(values: Iterable[str]) -> dict[str, Path]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tts_prep.additions.add_columns import add_columns as add_columns
     from tts_prep.additions.add_columns import remove_columns as remove_columns
     from tts_prep.additions.column_table import ColumnTable as ColumnTable
+    from tts_prep.corrections.rows import CorrectedRows as CorrectedRows
+    from tts_prep.corrections.rows import Corrections as Corrections
     from tts_prep.format.records.arrays import ArraySpec as ArraySpec
     from tts_prep.format.records.failures import Failure as Failure
     from tts_prep.format.records.provenance import Provenance as Provenance
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration as Configuration
     from tts_prep.preprocess.configuration.settings import configure as configure
     from tts_prep.preprocess.corpora.corpus import Corpus as Corpus
-    from tts_prep.preprocess.corpora.corrections import CorrectedRows as CorrectedRows
-    from tts_prep.preprocess.corpora.corrections import Corrections as Corrections
     from tts_prep.preprocess.corpora.registry import read_corpus as read_corpus
     from tts_prep.preprocess.features.columns import FeatureArrays as FeatureArrays
     from tts_prep.preprocess.features.columns import FeatureColumn as FeatureColumn

@@ -24,7 +24,6 @@ from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.sources import IncompleteArray, read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.corrections import CorrectedRows
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
 from tts_prep.preprocess.make.examples import needs_energy
@@ -34,7 +33,7 @@ from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.plan.planned_store import CorpusRows, Corrected, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -90,7 +89,7 @@ def prepare(
     progress: ShowProgress = in_notebooks,
     features: Sequence[Feature] = (),
     alignments: CorpusAlignments | None = None,
-    corrections: CorrectedRows | None = None,
+    corrections: Corrected | None = None,
     provenance: Provenance = Provenance(),
     rereads: bool = False,
 ) -> Result:

@@ -41,8 +41,8 @@ def remove(
     """
     from tts_prep.additions.add_columns import remove_columns
     from tts_prep.cli.progress import make_progress
+    from tts_prep.corrections.rows import Corrections
     from tts_prep.errors import ConfigurationError
-    from tts_prep.preprocess.corpora.corrections import Corrections
     from tts_prep.quantities import count_text
     from tts_prep.removal.rows import ids_of, remove_rows
 

@@ -5,5 +5,5 @@ from tts_prep.doors import Room, Row
 
 ROOM = Room(
     {"commands": (Row("remove", "tts_prep.removal.command:remove", group=MAKE),)},
-    needs=("additions", "update"),
+    needs=("additions", "corrections", "update"),
 )

@@ -16,14 +16,13 @@ from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
-from tts_prep.preprocess.corpora.corrections import Corrections
 from tts_prep.preprocess.corpora.splits import split_checksums
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
+from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
 from tts_prep.preprocess.workers.backend import Backend
@@ -131,14 +130,14 @@ def repair_store(
     return result, findings.broken
 
 
-def _corrections(store: Path, findings: _Findings) -> Corrections:
+def _corrections(store: Path, findings: _Findings) -> Any:
     """Return the corrections that a store was made with, which the corpus does not have."""
     if CORRECTIONS in findings.broken:
         raise StoreError(
             f"{store / CORRECTIONS}: broken, and cannot be made again from the corpus; run the command that made the "
             "store with the same --corrections and --exclude, or none for one that it had not, and with --update"
         )
-    return Corrections.of_store(store)
+    return stored_corrections(store)
 
 
 def _alignments(store: Path, config: Configuration, path: Path | None) -> CorpusAlignments | None:

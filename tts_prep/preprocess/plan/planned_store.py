@@ -8,21 +8,34 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tts_prep import doors
 from tts_prep.errors import CorpusError, CorruptStoreError
+from tts_prep.format.layout import CORRECTIONS
 from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.sources import Sources
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
-from tts_prep.preprocess.corpora.corrections import CorrectedRows, Corrections
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
+
+
+class Corrected(Protocol):
+    """The rows of a corpus with corrections, and what was corrected in the rows so far."""
+
+    @property
+    def applied(self) -> tuple[Correction, ...]:
+        """What was corrected."""
+
+
+def stored_corrections(store: Path) -> Any:
+    """Return the `Corrections` that a store was made with; None if it was made with none."""
+    return doors.need("corrections", "stored")(store) if os.path.lexists(store / CORRECTIONS) else None
 
 
 @dataclass(frozen=True)
@@ -37,7 +50,7 @@ class CorpusRows:
 
     items: Iterable[SourceUtterance | Failure] = field(repr=False)
     root: Path
-    corrected: CorrectedRows | None = field(default=None, repr=False)
+    corrected: Corrected | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -49,7 +62,7 @@ class CorpusRows:
         splits: Mapping[str, Path] | None = None,
         report: Callable[[str], None] = lambda _: None,
         reader: Corpus | Reader | None = None,
-        corrections: Corrections | None = None,
+        corrections: Any = None,
     ) -> CorpusRows:
         """Return the rows of a corpus, read with the settings of a store.
 
@@ -57,7 +70,7 @@ class CorpusRows:
             config: the configuration, which has the reader, its options, and whether rows need texts.
             corpus, root, splits, report: see `tts_prep.preprocess.read_corpus`.
             reader: a reader that no package registers.
-            corrections: what the store shall have otherwise.
+            corrections: the `Corrections` of what the store shall have otherwise.
 
         Raises:
             ConfigurationError: the reader is unknown, or does not accept ``root``.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import CorpusError, one_line
+from tts_prep.errors import CorpusError, CorruptStoreError, one_line
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import is_table, read_lines, table_rows
 from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.quantities import count_text
 
 _KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False, "false": False}
 """The values of a column ``keep``, and whether they keep the row."""
+
+_DROPPED: Final = Path("none")
+"""The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
 
 _MAX_TEXT: Final = 1 << 16
 """The maximum length of a value in characters."""
@@ -203,3 +207,46 @@ def _left_out(path: Path) -> Iterator[str]:
             raise CorpusError(line.reason)
         if identifier := line.strip():
             yield identifier
+
+
+def chosen_corrections(store: Path, options: Mapping[str, Any]) -> Corrections:
+    """Return what the store shall have otherwise than its corpus; an update keeps what no option replaces."""
+    files = [None if options[name] == _DROPPED else options[name] for name in ("corrections", "exclude")]
+    given = Corrections.read(*files)
+    keeps = {"texts": options["corrections"] is None, "left_out": options["exclude"] is None}
+    if not options["update"] or not any(keeps.values()):
+        return given
+    try:
+        return given.keeping(Corrections.of_store(store), **keeps)
+    except CorruptStoreError as error:
+        raise CorruptStoreError(f"{error}; give --corrections and --exclude again, or none for them") from error
+
+
+def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[str]:
+    """Return lines about corrections: what was corrected and left out, and what was not."""
+    applied, given = rows.applied, rows.corrections
+    counts = {
+        "text": sum(bool(correction.text) for correction in applied),
+        "speaker": sum(bool(correction.speaker) for correction in applied),
+    }
+    corrected = " and ".join(count_text(number, what) for what, number in counts.items())
+    left_out = sum(correction.is_left_out for correction in applied)
+    lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}"]
+    if given.kept:
+        kept = count_text(len(given.kept), "decision")
+        lines.append(f"corrections: {kept} of before kept; --corrections none and --exclude none drop them")
+    files = ", ".join(map(str, given.sources)) or "corrections of before"
+    if unknown := rows.unknown:
+        where = f"first {options['limit']:,} rows of the corpus" if options["limit"] else "corpus"
+        lines.append(f"{files}: {count_text(len(unknown), 'id')} not in the {where}: {_some(unknown)}")
+    if rejected := [name for name in given.rejected if name not in unknown]:
+        file = options["corrections"]
+        n_rejected = count_text(len(rejected), "row")
+        lines.append(
+            f"{file}: {n_rejected} with keep=no not left out, which '--exclude {file}' does: {_some(rejected)}"
+        )
+    return lines
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
