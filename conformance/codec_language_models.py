@@ -23,6 +23,7 @@ from types import SimpleNamespace
 import numpy as np
 import soundfile
 import soxr
+import token_steps
 
 from tts_prep.demo.corpus import make_demo_corpus
 from tts_prep.export import export
@@ -201,15 +202,21 @@ def main() -> None:
             make([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
             for path in (prepared, out / "train.jsonl")
         )
-        n_values = 0
+        n_values, pairs = 0, ([], [])
         for theirs, ours in zip(
             *(torch.utils.data.DataLoader(each, 4, collate_fn=each.collate_fn) for each in (one, other)), strict=True
         ):
+            for batches, batch in zip(pairs, (theirs, ours), strict=True):
+                batches.append(batch)
             assert theirs.keys() == ours.keys()
             for key in theirs:
                 torch.testing.assert_close(ours[key], theirs[key], rtol=0, atol=0)
                 n_values += ours[key].numel()
         print(f"{len(other)} rows of {name}: {n_values:,} equal values of batches")
+        if name == "qwen3-tts":
+            print(token_steps.of_steps(token_steps.small_qwen3_tts, pairs, step=token_steps.step_of_qwen3_tts))
+        elif name == "moss-tts":
+            print(token_steps.of_steps(token_steps.small_moss_tts, pairs))
 
 
 if __name__ == "__main__":

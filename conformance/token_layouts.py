@@ -30,6 +30,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from codec_language_models import BOOKS, FRAME, RATE, at_24_khz, codes_of, read
+from token_steps import of_llama
 
 from tts_prep.export import export
 from tts_prep.loader import UtteranceDataset
@@ -282,7 +283,8 @@ def inworld(checkout, corpus, folder):
             found += [collate(wanted[start : start + 4]) for start in range(0, len(wanted), 4)]
         batches.append([{key: value for key, value in batch.items() if key != "source"} for batch in found])
     n_rows = sum(len(batch["input_ids"]) for batch in batches[0])
-    return f"{n_rows} of {len(rows)} rows with {equal(*batches):,} equal values"
+    steps = of_llama(batches)
+    return f"{n_rows} of {len(rows)} rows with {equal(*batches):,} equal values; {steps}"
 
 
 def neutts(checkout, corpus, folder):
@@ -318,7 +320,8 @@ def neutts(checkout, corpus, folder):
         made = [finetune.preprocess_sample(row, tokenizer, 2048, g2p) for row in rows.filter(finetune.data_filter)]
         batches.append([default_data_collator(made[start : start + 4]) for start in range(0, len(made), 4)])
     n_rows = sum(len(batch["input_ids"]) for batch in batches[0])
-    return f"{n_rows} of {len(given)} rows with {equal(*batches):,} equal values"
+    steps = of_llama(batches)
+    return f"{n_rows} of {len(given)} rows with {equal(*batches):,} equal values; {steps}"
 
 
 class Snac:
