@@ -236,7 +236,7 @@ def test_every_value_is_the_last_one_given_for_the_row_as_it_is_or_missing_and_n
     run_state_machine_as_test(
         ColumnHistories,
         settings=settings(
-            max_examples=HISTORIES or 10,
+            max_examples=HISTORIES or 6,
             stateful_step_count=15,
             derandomize=not HISTORIES,
             phases=phases,

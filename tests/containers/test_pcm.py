@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from recordings import CONTAINERS, LOSSLESS, RATE, recording
 
@@ -83,7 +83,6 @@ def test_a_changed_header_gives_the_samples_of_libsndfile_or_is_left_to_it(tmp_p
     n_read = 0
 
     @given(st.integers(0, len(data) - 160), st.integers(0, 255), st.booleans())
-    @settings(max_examples=300, deadline=None)
     def check(position: int, value: int, truncated: bool) -> None:
         nonlocal n_read
         changed = bytearray(data[: len(data) - 1] if truncated else data)
