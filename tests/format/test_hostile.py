@@ -469,7 +469,10 @@ def test_nothing_of_a_store_is_ever_unpickled_or_evaluated() -> None:
     for path in root.rglob("*.py"):
         if path.is_relative_to(root / "preprocess/workers"):
             continue  # a run and its own workers, which no file of a store reaches
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(name in text for name in (*names, "np.load", "np.fromfile", "eval", "exec", "__import__")):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
                 assert not names & {alias.name.split(".")[0] for alias in node.names}, path
             elif isinstance(node, ast.ImportFrom):
