@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
+# Test workers and the commands that tests start share the processors: one thread each. NumPy reads this as it is
+# imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+
 import fcntl
 import gc
-import os
 import re
 import shutil
 import signal
@@ -20,9 +27,7 @@ from shared_process import SharedProcess
 
 pytest_plugins = ["left_out"]
 
-# Test workers and the commands that tests start share the processors: one thread each, and modules compiled once.
-for _library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# Modules are compiled once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
