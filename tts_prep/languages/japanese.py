@@ -7,11 +7,13 @@ import importlib.metadata
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.languages.latin import english, kana, parts, without_accents
 from tts_prep.preprocess.text.frontends.frontend import (
+    OTHER_LANGUAGE,
     Symbols,
     VocabFrontend,
     check_choice,
@@ -121,6 +123,7 @@ class JapaneseFrontend(VocabFrontend):
         strange = [c for c in text if _UNREADABLE.match(c) and not _READABLE.match(c) and c not in _MARKS]
         if strange:
             raise TextError(f"the frontend 'japanese' cannot read {strange[0]!r} in {text[:60]!r}")
+        text = _LATIN.sub(lambda match: "".join(said for said, _ in _latin(match[0])), text)
         symbols = list(self._prosody(text) if self._style == "prosody" else self._phones(text))
         if not any(symbol.isalpha() for symbol in symbols):
             raise TextError(f"nothing to speak in {text[:60]!r}")
@@ -166,22 +169,45 @@ class JapaneseFrontend(VocabFrontend):
         return [match for match in matches if match is not None]
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, hyphens that are not spoken, and texts that are not Japanese."""
+        """Yield unknown symbols, words read as English, hyphens, which are silent, and texts that are not Japanese."""
         yield from super().remarks(text, phonemes, language)
+        for match in _LATIN.finditer(_composed(text)):
+            yield from [(OTHER_LANGUAGE, f"en: {word}") for _, word in _latin(match[0]) if word]
         yield from remarks_of_script(text, "ja")
 
     def software(self) -> dict[str, str]:
-        """Return the versions of Open JTalk's package and of its dependencies for ambiguous readings."""
+        """Return the versions of Open JTalk's package, of its dependencies, and of espeak-ng for English words."""
         packages = ("pyopenjtalk-plus", "onnxruntime", "SudachiPy", "SudachiDict-core")
-        return {name: importlib.metadata.version(name) for name in packages}
+        return {**{name: importlib.metadata.version(name) for name in packages}, **english().software()}
+
+
+_LATIN: Final = re.compile("[A-Za-z]+(?:[-'’][A-Za-z]+)*")
+
+
+@lru_cache(maxsize=4096)
+def _latin(word: str) -> list[tuple[str, str]]:
+    """Return the parts of a word in Latin letters, each as Open JTalk is to read it, and those read as English.
+
+    What its dictionary has as a whole stays, as do letters to be named; it would name the letters of all others too.
+    """
+    if _in_dictionary(word):
+        return [(word, "")]
+    found = [part for piece in word.split("-") for part in parts(piece)]
+    return [(part, "") if named else _in_dictionary(part) or (kana(part), part) for part, named in found]
+
+
+def _in_dictionary(word: str) -> tuple[str, str] | None:
+    nodes = _import_open_jtalk().run_frontend(word)
+    return (nodes[0]["pron"].replace("’", ""), "") if len(nodes) == 1 and nodes[0]["pos"] != "フィラー" else None
 
 
 japanese_prosody = partial(JapaneseFrontend, style="prosody")
 
 
 def _composed(text: str) -> str:
-    """Return the text in NFKC, but with its ellipses, of which NFKC makes full stops."""
-    return "".join(unicodedata.normalize("NFKC", part) if part not in "…‥" else part for part in _ELLIPSIS.split(text))
+    """Return the text in NFKC without accents, but with its ellipses, of which NFKC makes full stops."""
+    found = (unicodedata.normalize("NFKC", part) if part not in "…‥" else part for part in _ELLIPSIS.split(text))
+    return without_accents("".join(found))
 
 
 def is_japanese(language: str) -> bool:

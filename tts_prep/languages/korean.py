@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import LIKELY_LANGUAGE, Symbols, VocabFrontend, join_symbols, made_once
+from tts_prep.languages.latin import LATIN_WORD, parts, without_accents
+from tts_prep.preprocess.text.frontends.frontend import (
+    FOREIGN_LETTERS,
+    LIKELY_LANGUAGE,
+    OTHER_LANGUAGE,
+    Symbols,
+    VocabFrontend,
+    join_symbols,
+    made_once,
+)
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
@@ -149,7 +158,7 @@ _MARKS: Final = {
     **dict.fromkeys("—–―~∼", "-"),
 }
 _SILENT: Final = frozenset("\"'“”‘’「」『』《》〈〉【】()（）[]{}<>«»·・_/|*#\\`")
-_LATIN: Final = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
+_GREEK: Final = re.compile("(?<![Α-ω])[Α-ω](?![Α-ω])")
 _HANGUL: Final = re.compile(r"[가-힣]")
 # Sections 10 and 15 of the standard pronunciation, which ko-speech-tools does not have: 밟 is 밥 before a consonant but
 # ㅎ, 넓죽하다 is 넙쭈카다, and 맛없다 is 마덥따.
@@ -209,15 +218,22 @@ class KoreanFrontend(VocabFrontend):
         if digit:
             raise TextError(f"a digit, {digit!r}, in {text[:60]!r}; drop --no-normalize")
         # Convert words one by one, because the package processes the words of a text in a nondeterministic order.
-        korean = _LATIN.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", text.strip()))
+        korean = _GREEK.sub(
+            lambda match: _TABLES["korean_greek"].get(match[0].lower(), match[0]), without_accents(text)
+        )
+        korean = LATIN_WORD.sub(lambda match: self._latin(match[0]), _SPACES.sub(" ", korean.strip()))
         for pattern, respelled in _RESPELLED.items():
             if pattern[0] in korean:
                 korean = re.sub(pattern, respelled, korean)
         return join_symbols(self._symbols(self._pronounce(korean)))
 
     def _latin(self, word: str) -> str:
+        """Return a word in Latin letters in Hangul, by the CMU dictionary, or by letter where it has none."""
         read = "" if word.isupper() else str(self._read_english(word))
-        return read if read and not _LATIN.search(read) else letter_names(word)
+        if read and not LATIN_WORD.search(read):
+            return read
+        found = parts(word)
+        return letter_names(word) if len(found) == 1 else "".join(self._latin(part) for part, _ in found)
 
     def _symbols(self, pronounced: str) -> Iterator[str]:
         for character in _SPACES.sub(" ", "".join(c for c in pronounced if c not in _SILENT)).strip():
@@ -227,8 +243,15 @@ class KoreanFrontend(VocabFrontend):
             yield from unicodedata.normalize("NFD", mark) if _HANGUL.match(mark) else mark
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, and texts that are not Korean. Hyphens are symbols of its table."""
+        """Yield unknown symbols, words of English, Greek letters, and texts that are not Korean.
+
+        Hyphens are symbols of its table.
+        """
         yield from super().remarks(text, phonemes, language)
+        yield from ((FOREIGN_LETTERS, letter) for letter in _GREEK.findall(text))
+        yield from (
+            (OTHER_LANGUAGE, f"en: {word}") for word in LATIN_WORD.findall(without_accents(text)) if not word.isupper()
+        )
         if likely := likely_language(text, "ko"):
             yield LIKELY_LANGUAGE, likely
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.languages.chinese.latin import english, is_initials, spoken_latin
+from tts_prep.languages.chinese.latin import is_initials, spoken_latin
 from tts_prep.languages.chinese.normalization import normalize_chinese
 from tts_prep.languages.chinese.pinyin import (
     ERHUA,
@@ -27,6 +27,7 @@ from tts_prep.languages.chinese.pinyin import (
     single_de,
     spoken_tones,
 )
+from tts_prep.languages.latin import english
 from tts_prep.preprocess.text.frontends.frontend import (
     OTHER_LANGUAGE,
     Symbols,

@@ -5,18 +5,13 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
-from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
+from tts_prep.languages.latin import english, parts
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.tables import word_table, word_tables
 
 _TABLES: Final = word_tables(__package__)
 # How Mandarin speakers name letters, in syllables that the tables have.
 _LETTERS: Final = _TABLES["latin_letters"]
-# ChatGPT, iPhone, McDonald.
-_PART: Final = re.compile("[A-Z]+(?![a-z])|(?:Mc)?[A-Z]?[^A-Z]+|[A-Z]")
-# Longer ones in capitals are words.
-_INITIALS: Final = re.compile("[A-Z]{1,5}|[A-Za-z]|[^AEIOUYaeiouyÀ-ɏ]+")
-
 _SOUND: Final = re.compile("[ˈˌ]|tʃ|dʒ|aɪ|aʊ|eɪ|oʊ|ɔɪ|n\u0329|.")
 _INITIAL: Final = word_table(
     "p=p b=b t=t d=d k=k ɡ=g m=m n=n f=f v=w θ=s ð=z s=s z=z ʃ=sh ʒ=r h=h l=l ɹ=r j=y w=w tʃ=ch dʒ=zh ɾ=t ʔ=t x=h"
@@ -43,8 +38,8 @@ def spoken_latin(word: str) -> list[str]:
     for others, and the neutral one for consonants without a vowel.
     """
     syllables: list[str] = []
-    for part in _PART.findall(word.replace("’", "'")):
-        if _INITIALS.fullmatch(part):
+    for part, is_named in parts(word):
+        if is_named:
             syllables += (name for letter in part.upper() for name in _LETTERS.get(letter, "").split())
         else:
             syllables += _english(part.lower())
@@ -54,12 +49,6 @@ def spoken_latin(word: str) -> list[str]:
 def is_initials(word: str) -> bool:
     """Return whether a word is up to five capitals, whose names are no English: GPT."""
     return re.fullmatch("[A-Z]{1,5}", word) is not None
-
-
-@cache
-def english() -> EspeakFrontend:
-    """Return the reader of English."""
-    return EspeakFrontend("en-us")
 
 
 @cache

@@ -32,14 +32,17 @@ def _script(character: str) -> str:
 
 
 def check_script(text: str, language: str) -> None:
-    """Check that a text has letters of the script of its language.
+    """Check that a text has letters of the script of its language; if that is not Latin, no word of a third one.
 
     Raises:
-        TextError: it has none.
+        TextError: it has none, or such a word, of which espeak-ng would say the names of letters, or "Chinese letter".
     """
     if text.isascii() and _scripts_of(language) == ("LATIN",):
         return
-    found = Counter(_script(character) for character in text if character.isalpha())
+    letters = Counter(filter(str.isalpha, text))
+    found = Counter({_script(letter): 0 for letter in letters})
+    for letter, count in letters.items():
+        found[_script(letter)] += count
     own = _scripts_of(language)
     # One or two letters may be symbols, as in "β" or "5 km".
     if sum(found.values()) > 2 and not any(found[script] for script in own):
@@ -48,6 +51,14 @@ def check_script(text: str, language: str) -> None:
             f"the text is in {_name(script)} letters, but the language {language!r} is written in "
             f"{' or '.join(map(_name, own))} letters; set its language: {text[:40]!r}"
         )
+    if "LATIN" not in own and (foreign := frozenset(foreign_letters("".join(letters), language))):
+        words = [word for word in WORD.findall(text) if len(word) > 1 and foreign.issuperset(word)]
+        if words:
+            script = _name(_script(words[0][0]))
+            raise TextError(
+                f"the word {words[0][:30]!r} is in {script} letters, which no voice of {language!r} reads; write it in "
+                f"{' or '.join(map(_name, own))} or Latin letters: {text[:40]!r}"
+            )
 
 
 def _name(script: str) -> str:

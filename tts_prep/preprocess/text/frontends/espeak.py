@@ -185,7 +185,7 @@ class EspeakFrontend(VocabFrontend):
         phonemes = _SWITCH.sub("", spoken) if "(" in spoken else spoken
         phonemes = preparation.respell(phonemes, voice.code) if preparation.phones else phonemes
         self._switches = (text, language or self.language, switches)
-        if self._switches[2] and not _LATIN.search(text):
+        if switches and not _LATIN.search(text) and not any(foreign_letters(text, language or self.language)):
             other, said = self._switches[2][0]
             raise TextError(f"espeak-ng reads words of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
         if NOT_SPOKEN.issuperset(phonemes):
