@@ -49,6 +49,7 @@ DOORS: Final[Mapping[str, str]] = {
     "update": "what an update takes over from an old store: features, rows, and arrays of the complete store",
     "symbols": "what reads a table of symbols: of a file, or recorded in a store",
     "preparations": "what a system does to texts and to phones of espeak-ng: a Preparation",
+    "datasets": "a method of datasets: split, pandas, arrow; and speakers, of several stores",
     "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
     "verification": "a function that checks all files of a store",
     "views": "a function that shows an utterance",

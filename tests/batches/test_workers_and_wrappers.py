@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from stores import make_rows, write_store
 
+from tts_prep.batches.splitting import split_positions
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     CacheDataset,
@@ -22,7 +23,6 @@ from tts_prep.loader import (
     collate,
     split,
 )
-from tts_prep.loader.dataset.splitting import split_positions
 
 N_FRAMES = [7, 3, 9, 4, 5, 11, 20, 6, 8, 12]
 

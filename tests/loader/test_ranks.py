@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tts_prep.loader
 from tts_prep.errors import ConfigurationError, ExactlyOnceWarning
-from tts_prep.loader import BatchSampler, DistributedSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
+from tts_prep.loader import BatchSampler, LengthBucketBatchSampler, RandomSampler, SequentialSampler
 
 LENGTHS = np.random.default_rng(0).integers(20, 90, 191)
 
@@ -116,7 +117,7 @@ def test_batches_of_one_that_ranks_do_not_divide_are_repeated_with_a_warning_onc
             lambda rank: BatchSampler(SequentialSampler(range(101), rank=rank, world_size=2), 1),
             "repeated in an epoch: 1 of 101,",
         ),
-        (lambda rank: DistributedSampler(101, 2, rank), "repeated in an epoch: 1 of 101,"),
+        (lambda rank: tts_prep.loader.DistributedSampler(101, 2, rank), "repeated in an epoch: 1 of 101,"),
     ]:
         sampler = make(0)
         first, texts = recorded(lambda sampler=sampler: list(sampler))

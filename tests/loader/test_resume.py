@@ -14,7 +14,6 @@ from tts_prep.loader import (
     BatchSampler,
     Budget,
     DataLoader,
-    DistributedSampler,
     LengthBucketBatchSampler,
     RandomSampler,
     SequentialSampler,
@@ -123,9 +122,9 @@ SAMPLERS = {
     "replacement": lambda: RandomSampler(range(23), replacement=True, num_samples=31),
     "weighted": lambda: tts_prep.loader.WeightedRandomSampler(np.arange(23.0), 12),
     "subset": lambda: tts_prep.loader.SubsetRandomSampler([3, 5, 11, 2]),
-    "distributed": lambda: DistributedSampler(23, 3, 1),
+    "distributed": lambda: tts_prep.loader.DistributedSampler(23, 3, 1),
     "batches": lambda: BatchSampler(RandomSampler(range(23)), 4),
-    "short batches": lambda: BatchSampler(DistributedSampler(23, 2, 0), 5, drop_last=True),
+    "short batches": lambda: BatchSampler(tts_prep.loader.DistributedSampler(23, 2, 0), 5, drop_last=True),
     "buckets": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, rank=1, world_size=3),
     "by count": lambda: LengthBucketBatchSampler(np.arange(1, 24), 3, shuffle=False),
     "shapes": lambda: LengthBucketBatchSampler(np.arange(1, 24), max_frames=40, n_shapes=3),
@@ -183,7 +182,9 @@ def test_a_distributed_sampler_goes_on_with_other_ranks():
     seen = []
     state = None
     for world_size, steps in ((4, 5), (3, 10), (2, None)):
-        parts, state = run_ranks(lambda rank, world: DistributedSampler(101, world, rank), state, world_size, steps)
+        parts, state = run_ranks(
+            lambda rank, world: tts_prep.loader.DistributedSampler(101, world, rank), state, world_size, steps
+        )
         assert len({len(part) for part in parts}) == 1
         seen += flat(parts)
     assert sorted(set(seen)) == list(range(101))

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from tts_prep.batches.speakers import SpeakerNames, common_codes
+from tts_prep.batches.splitting import split_positions
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
@@ -33,8 +35,6 @@ from tts_prep.loader.dataset.composition import (
 )
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
-from tts_prep.loader.dataset.speakers import SpeakerNames, common_codes
-from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset, Within
 from tts_prep.loader.samplers.base import SamplerT, looking_ahead

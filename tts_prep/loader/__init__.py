@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tts_prep.batches.segments import SegmentBatch as SegmentBatch
     from tts_prep.batches.segments import SegmentCollator as SegmentCollator
     from tts_prep.batches.segments import TorchSegmentBatch as TorchSegmentBatch
+    from tts_prep.batches.weighted import DistributedSampler as DistributedSampler
     from tts_prep.batches.weighted import MixingSampler as MixingSampler
     from tts_prep.batches.weighted import SubsetRandomSampler as SubsetRandomSampler
     from tts_prep.batches.weighted import WeightedRandomSampler as WeightedRandomSampler
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from tts_prep.loader.samplers.budgets import Budget as Budget
     from tts_prep.loader.samplers.length_buckets import LengthBucketBatchSampler as LengthBucketBatchSampler
     from tts_prep.loader.samplers.positions import BatchSampler as BatchSampler
-    from tts_prep.loader.samplers.positions import DistributedSampler as DistributedSampler
     from tts_prep.loader.samplers.positions import RandomSampler as RandomSampler
     from tts_prep.loader.samplers.positions import SequentialSampler as SequentialSampler
     from tts_prep.ood.texts import OutOfDomainText as OutOfDomainText

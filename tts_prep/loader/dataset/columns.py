@@ -1,24 +1,19 @@
-"""The index columns of a dataset, restricted to its selected rows; as pandas and Arrow tables, imported on use."""
+"""The index columns of a dataset, restricted to its selected rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, MissingPackageError, broken
+from tts_prep.errors import ConfigurationError, broken
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.store import Store
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
 
 _ROWS_AT_A_TIME = 4096
 _SHOWN = 3
@@ -213,70 +208,3 @@ class Columns(FixedColumns):
 
     def __repr__(self) -> str:
         return f"<Columns: {len(self._store.column_names)} of {len(self._rows):,} utterances>"
-
-
-_SHARD = "shard"
-_START = "_start"
-
-
-def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
-    """Return columns as a ``pyarrow.Table``: numbers, strings, and dictionaries of strings for categories.
-
-    Args:
-        names: the names of the columns; default: all except storage locations.
-
-    Raises:
-        ConfigurationError: a column does not exist.
-        MissingPackageError: pyarrow is not installed.
-    """
-    try:
-        import pyarrow as pa
-    except ModuleNotFoundError as error:
-        raise _missing("pyarrow", "parquet") from error
-
-    def convert(values: Any) -> Any:
-        if isinstance(values, CategoryValues):
-            return pa.DictionaryArray.from_arrays(pa.array(values.checked_codes()), pa.array(values.table, pa.string()))
-        if isinstance(values, TextValues):
-            # 64-bit offsets, because the texts of a large store exceed 2 GB.
-            return pa.array(list(values), pa.large_string())
-        return pa.array(np.ascontiguousarray(values))
-
-    return pa.table({name: convert(columns[name]) for name in _chosen(columns, names)})
-
-
-def to_pandas(columns: Columns, names: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return columns as a ``pandas.DataFrame`` of numbers, strings and categoricals, which are copies.
-
-    The index is the position in the dataset: ``dataset.select(frame.query("seconds > 5").index)``.
-
-    Args:
-        names: the names of the columns; default: all except storage locations.
-
-    Raises:
-        ConfigurationError: a column does not exist.
-        MissingPackageError: pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise _missing("pandas", "pandas") from error
-
-    def convert(values: Any) -> Any:
-        if isinstance(values, CategoryValues):
-            return pd.Categorical.from_codes(values.checked_codes(), list(values.table))
-        return list(values) if isinstance(values, TextValues) else np.array(values)
-
-    return pd.DataFrame({name: convert(columns[name]) for name in _chosen(columns, names)})
-
-
-def _chosen(columns: Columns, names: Iterable[str] | None) -> list[str]:
-    if names is None:
-        return [name for name in columns if name != _SHARD and not name.endswith(_START)]
-    if isinstance(names, str):
-        raise ConfigurationError(f"columns: expected several names, found {names!r}; give [{names!r}]")
-    return list(names)
-
-
-def _missing(package: str, extra: str) -> MissingPackageError:
-    return MissingPackageError(f"this needs {package}, which is not installed: pip install 'tts-prep[{extra}]'")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.datasets import Array
@@ -24,14 +25,10 @@ from tts_prep.loader.dataset.columns import (
     ColumnValues,
     FixedColumns,
     TextValues,
-    to_arrow,
-    to_pandas,
 )
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
-from tts_prep.loader.dataset.speakers import CommonSpeakers
-from tts_prep.loader.dataset.splitting import split_positions
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
@@ -106,7 +103,7 @@ class UtteranceDataset(FixedColumns):
         store: Store,
         rows: Rows | None = None,
         batch_info: BatchInfo = BatchInfo(),
-        speakers: CommonSpeakers | None = None,
+        speakers: Any = None,
     ) -> None:
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
@@ -137,7 +134,8 @@ class UtteranceDataset(FixedColumns):
         steps = np.array([codes[name] for name in self.speakers], np.int32)
         own = steps if self._speakers is None else steps[self._speakers.codes]
         dataset = UtteranceDataset.__new__(UtteranceDataset)
-        dataset._initialize(self._store, self._rows, self.batch_info, CommonSpeakers(self._store, names, own))
+        common = doors.need("datasets", "speakers")
+        dataset._initialize(self._store, self._rows, self.batch_info, common(self._store, names, own))
         return dataset
 
     def __repr__(self) -> str:
@@ -421,7 +419,7 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: `first_size` exceeds the dataset, a column does not exist, or no value of `apart` fits.
         """
         strata, groups = (None if name is None else self.columns[name] for name in (stratify, apart))
-        first, rest = split_positions(len(self), first_size, seed, strata=strata, groups=groups)
+        first, rest = doors.need("datasets", "split")(len(self), first_size, seed, strata=strata, groups=groups)
         if seed is None and strata is None and groups is None:
             return self[: len(first)], self[len(first) :]
         return self.select(first), self.select(rest)
@@ -447,7 +445,7 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: there is no such column.
             MissingPackageError: pandas is not installed.
         """
-        return to_pandas(self.columns, columns)
+        return doors.need("datasets", "pandas")(self.columns, columns)
 
     def to_arrow(self, columns: Iterable[str] | None = None) -> pa.Table:
         """Return the columns as a ``pyarrow.Table``; no array is read. Categories become dictionaries of strings.
@@ -459,7 +457,7 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: there is no such column.
             MissingPackageError: pyarrow is not installed.
         """
-        return to_arrow(self.columns, columns)
+        return doors.need("datasets", "arrow")(self.columns, columns)
 
     def views(self, name: str) -> list[Array]:
         """Return an array as one read-only view per utterance; mels stored as float16 are float32 copies.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
-from tts_prep.loader.randomness import check_seed, permutation, permutation_blocks, random_words
+from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
 from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size, iterate_epoch, steps_made
 from tts_prep.loader.samplers.ranks import Rank, is_sharded
 from tts_prep.loader.samplers.shard_windows import ShardWindows
@@ -163,50 +163,6 @@ class RandomSampler(Sampler[int]):
         if self._shard_windows is not None and len(self._shard_windows) > 1:
             return settings | dict(self._shard_windows.settings())
         return settings | ({"part": _BLOCK} if self._size > _BLOCK and not self._replacement else {})
-
-
-class DistributedSampler(Sampler[int]):
-    """Give each rank every ``num_trainers``-th position of a common order, the same number to every rank.
-
-    If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning, with an
-    `ExactlyOnceWarning`. In a `BatchSampler`, it is not repeated.
-
-    Args:
-        dataset_size: the number of positions.
-        num_trainers: the number of ranks.
-        rank: the rank of this process, 0 to num_trainers - 1.
-        shuffle: use a new random order every epoch; False keeps the order of the dataset.
-        seed: a non-negative integer, the same on every rank.
-
-    Raises:
-        ConfigurationError: the rank is out of range, or the seed is negative.
-        SamplingError: the dataset is empty.
-    """
-
-    def __init__(self, dataset_size: int, num_trainers: int, rank: int, shuffle: bool = True, *, seed: int = 0) -> None:
-        super().__init__(rank=rank, world_size=num_trainers)
-        self._size = operator.index(dataset_size)
-        self._shuffle = shuffle
-        self._seed = check_seed(seed)
-        if self._size < 1:
-            raise SamplingError("there are no positions to share among ranks; is the dataset empty?")
-
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return self._size
-
-    def order(self, epoch: int) -> Iterator[int]:
-        """Iterate over the positions of an epoch, for all ranks."""
-        return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch, for all ranks."""
-        return self._size
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings that determine an epoch."""
-        return {"size": self._size, "shuffle": self._shuffle, "seed": self._seed}
 
 
 @dataclass(frozen=True)
