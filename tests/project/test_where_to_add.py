@@ -246,7 +246,7 @@ def in_the_loader(package: Path, module: str, name: str) -> None:
 
 def a_dataset(package: Path) -> str:
     package.joinpath("batches", "scratch_dataset.py").write_text(
-        "from tts_prep.loader.dataset.composition import DatasetMixin\n"
+        "from tts_prep.batches.composition import DatasetMixin\n"
         "class ReversedDataset(DatasetMixin):\n"
         "    def __init__(self, dataset):\n        self.dataset = dataset\n"
         "    def __len__(self):\n        return len(self.dataset)\n"

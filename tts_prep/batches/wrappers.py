@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tts_prep.batches.speakers import SpeakerNames, common_codes
-from tts_prep.batches.splitting import split_positions
-from tts_prep.errors import ConfigurationError
-from tts_prep.format.files.checksums import json_sha256
-from tts_prep.loader.batch_info import with_info_of
-from tts_prep.loader.dataset.columns import CategoryValues, TextValues
-from tts_prep.loader.dataset.composition import (
+from tts_prep.batches.composition import (
     DatasetMixin,
     Examples,
     Slot,
@@ -28,11 +22,16 @@ from tts_prep.loader.dataset.composition import (
     T_co,
     Wrapper,
     column_of,
-    fingerprint_of,
     slots_of,
-    stores_of,
     with_speakers,
 )
+from tts_prep.batches.speakers import SpeakerNames, common_codes
+from tts_prep.batches.splitting import split_positions
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.loader.batch_info import with_info_of
+from tts_prep.loader.dataset.columns import CategoryValues, TextValues
+from tts_prep.loader.dataset.identity import fingerprint_of, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance

@@ -15,7 +15,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, add_member, added_arrays, export_rows, npy_bytes, wav_bytes
 from tts_prep.loader import Utterance, UtteranceDataset
-from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.recipes.accepted import ZIPVOICE, check_store
 

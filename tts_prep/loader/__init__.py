@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tts_prep.batches.alignment import beta_binomial_prior as beta_binomial_prior
     from tts_prep.batches.alignment import expand_by_duration as expand_by_duration
     from tts_prep.batches.alignment import interpolated_prior as interpolated_prior
+    from tts_prep.batches.composition import DatasetMixin as DatasetMixin
+    from tts_prep.batches.composition import SubsetDataset as SubsetDataset
     from tts_prep.batches.segments import SegmentBatch as SegmentBatch
     from tts_prep.batches.segments import SegmentCollator as SegmentCollator
     from tts_prep.batches.segments import TorchSegmentBatch as TorchSegmentBatch
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from tts_prep.loader.dataset.columns import CategoryValues as CategoryValues
     from tts_prep.loader.dataset.columns import Columns as Columns
     from tts_prep.loader.dataset.columns import TextValues as TextValues
-    from tts_prep.loader.dataset.composition import DatasetMixin as DatasetMixin
-    from tts_prep.loader.dataset.composition import SubsetDataset as SubsetDataset
     from tts_prep.loader.dataset.metadata import StoreMetadata as StoreMetadata
     from tts_prep.loader.dataset.utterance import Utterance as Utterance
     from tts_prep.loader.dataset.utterances import UtteranceDataset as UtteranceDataset

@@ -16,7 +16,7 @@ from tts_prep.loader.batching.batch import Batch, BatchFields, OwnCollator, Tens
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.collate import Collator, collate
 from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_tensors
-from tts_prep.loader.dataset.composition import fingerprint_of, stores_of
+from tts_prep.loader.dataset.identity import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch import READ_AHEAD, ReadingAhead, made_ahead
 from tts_prep.loader.randomness import check_seed

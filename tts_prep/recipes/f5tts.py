@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler

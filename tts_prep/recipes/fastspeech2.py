@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.batches.alignment import average_by_duration
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.recipes.accepted import FASTSPEECH2, Settings, check_store

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_array_agreement
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import EpochDraws, check_seed

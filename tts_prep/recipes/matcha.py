@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.blanks import with_blanks
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.composition import DatasetMixin, Slot, slots_of
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import check_axes, pad_sequences, pad_spectrograms
 from tts_prep.loader.dataloader import DataIterator, DataLoader
-from tts_prep.loader.dataset.composition import DatasetMixin, Slot, slots_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin, stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
 from tts_prep.recipes.stores import dataset_of

@@ -15,7 +15,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.dataset.composition import stores_of
+from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import EpochDraws, check_seed, digest

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
-from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import check_seed, digest, permutation

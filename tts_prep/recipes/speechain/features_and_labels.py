@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import MANIFEST
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataloader import DataLoader
-from tts_prep.loader.dataset.composition import DatasetMixin
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.base import check_batch_size
 from tts_prep.recipes.kaldi_files import (

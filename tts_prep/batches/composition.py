@@ -18,6 +18,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
+from tts_prep.loader.dataset.identity import fingerprint_of, is_subset, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -139,24 +140,6 @@ def column_of(dataset: Any, name: str) -> Any:
     return dataset.column(name)
 
 
-def fingerprint_of(dataset: Any) -> str:
-    """Return a string that identifies the content of a dataset, also of torch's ``Subset``."""
-    if hasattr(type(dataset), "fingerprint"):
-        return str(dataset.fingerprint)
-    if _is_subset(dataset):
-        return json_sha256([fingerprint_of(dataset.dataset), digest(np.asarray(dataset.indices))])
-    return f"{len(dataset)} examples"
-
-
-def stores_of(dataset: Any) -> list[StoreMetadata]:
-    """Return the metadata of the stores from which the examples of a dataset are made; [] if they are unknown."""
-    if isinstance(dataset, UtteranceDataset):
-        return [dataset.metadata]
-    if isinstance(dataset, DatasetMixin):
-        return dataset.stores()
-    return stores_of(dataset.dataset) if _is_subset(dataset) else []
-
-
 def slots_of(dataset: Any) -> list[Slot]:
     """Return the stores from which the examples of a dataset are made, each with its place in an example.
 
@@ -164,7 +147,7 @@ def slots_of(dataset: Any) -> list[Slot]:
     """
     if isinstance(dataset, DatasetMixin):
         return dataset._slots()
-    return slots_of(dataset.dataset) if _is_subset(dataset) else [("", store) for store in stores_of(dataset)]
+    return slots_of(dataset.dataset) if is_subset(dataset) else [("", store) for store in stores_of(dataset)]
 
 
 def with_speakers(dataset: Any, names: tuple[str, ...], codes: Mapping[str, int]) -> Any:
@@ -181,18 +164,13 @@ def with_speakers(dataset: Any, names: tuple[str, ...], codes: Mapping[str, int]
             return inner._with_speakers(names, codes)
         if isinstance(inner, DatasetMixin):
             return inner._over(change)
-        if _is_subset(inner):
+        if is_subset(inner):
             subset = copy(inner)
             subset.dataset = change(inner.dataset)
             return subset
         return inner
 
     return change(dataset)
-
-
-def _is_subset(dataset: Any) -> bool:
-    """Return whether a dataset is a selection of another, as torch's ``Subset`` is."""
-    return hasattr(dataset, "dataset") and hasattr(dataset, "indices")
 
 
 class Wrapper(DatasetMixin[T_co]):
