@@ -260,6 +260,7 @@ def test_settings_of_the_command_line_reach_the_store(
     assert "\npreset      hifigan; " in out
 
 
+@pytest.mark.whole
 def test_mel_bins_without_a_frequency_are_noted(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:

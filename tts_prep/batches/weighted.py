@@ -12,11 +12,11 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.randomness import check_seed, digest, permutation, random_words
-from tts_prep.loader.samplers.base import Sampler
+from tts_prep.loader.samplers.base import PositionSampler
 from tts_prep.loader.samplers.ranks import Rank
 
 
-class WeightedRandomSampler(Sampler[int]):
+class WeightedRandomSampler(PositionSampler):
     """Draw positions with probabilities proportional to weights.
 
     Args:
@@ -50,6 +50,7 @@ class WeightedRandomSampler(Sampler[int]):
         self._seed = check_seed(seed)
         if self._weights.ndim != 1:
             raise ConfigurationError(f"weights: expected [n], found the shape {list(self._weights.shape)}")
+        self._size = len(self._weights)
         bad = ~((self._weights >= 0) & np.isfinite(self._weights))
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
@@ -65,11 +66,6 @@ class WeightedRandomSampler(Sampler[int]):
             raise SamplingError(
                 f"cannot draw {self._count:,} different positions: only {positive:,} have a weight above 0"
             )
-
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return len(self._weights)
 
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
@@ -89,17 +85,13 @@ class WeightedRandomSampler(Sampler[int]):
             last = int(np.flatnonzero(self._weights)[-1]) if self._count else 0
             drawn: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
             return drawn
-        uniform = ((random_words(self.size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
+        uniform = ((random_words(self._size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
         with np.errstate(divide="ignore", over="ignore"):
             keys = np.log(uniform) / self._scaled
             # Where even the quotient overflows, of weights 10^300 below the largest, its logarithm does not.
             logarithms = np.log(-np.log(uniform)) - np.log(self._weights)
         first: Array = np.lexsort((logarithms, -keys))[: self._count]
         return first
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch, for all ranks."""
-        return self._count
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
@@ -111,7 +103,7 @@ class WeightedRandomSampler(Sampler[int]):
         }
 
 
-class SubsetRandomSampler(Sampler[int]):
+class SubsetRandomSampler(PositionSampler):
     """Visit a subset of positions, each once per epoch, in random order.
 
     Args:
@@ -130,19 +122,11 @@ class SubsetRandomSampler(Sampler[int]):
         self._seed = check_seed(seed)
         if self._indices.ndim != 1 or self._indices.dtype.kind not in "iu" or (self._indices < 0).any():
             raise ConfigurationError("indices: expected non-negative integers, [n]")
-
-    @property
-    def size(self) -> int | None:
-        """None: the size of the dataset is unknown."""
-        return None
+        self._count = len(self._indices)
 
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
         return map(int, self._indices[permutation(len(self._indices), self._seed, epoch)])
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch, for all ranks."""
-        return len(self._indices)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
@@ -154,7 +138,7 @@ _MAX_GROUPS = 1 << 20
 """The memory of a sampler grows with the largest number of a group."""
 
 
-class MixingSampler(Sampler[int]):
+class MixingSampler(PositionSampler):
     """Visit groups of utterances in given proportions.
 
     A group is a corpus of a `ChainDataset`, or a speaker. An epoch has each group's share of utterances, rounded, in
@@ -210,7 +194,8 @@ class MixingSampler(Sampler[int]):
             )
         if not temperature > 0:
             raise ConfigurationError(f"temperature: expected a number above 0, found {temperature}")
-        self._count = len(self._groups) if num_samples is None else operator.index(num_samples)
+        self._size = len(self._groups)
+        self._count = self._size if num_samples is None else operator.index(num_samples)
         if self._count < 0:
             raise ConfigurationError(f"num_samples: expected an integer >= 0, found {num_samples}")
         self._seed = check_seed(seed)
@@ -218,11 +203,6 @@ class MixingSampler(Sampler[int]):
         self._shares = _shares(sizes, weights, temperature)
         order = np.argsort(self._groups, kind="stable")
         self._members = np.split(order, np.cumsum(sizes)[:-1])
-
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return len(self._groups)
 
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
@@ -283,7 +263,7 @@ def _shares(sizes: Array, weights: npt.ArrayLike | None, temperature: float) -> 
     return shares
 
 
-class DistributedSampler(Sampler[int]):
+class DistributedSampler(PositionSampler):
     """Give each rank every ``num_trainers``-th position of a common order, the same number to every rank.
 
     If the dataset size is not divisible by ``num_trainers``, the order is repeated from its beginning, with an
@@ -303,24 +283,15 @@ class DistributedSampler(Sampler[int]):
 
     def __init__(self, dataset_size: int, num_trainers: int, rank: int, shuffle: bool = True, *, seed: int = 0) -> None:
         super().__init__(rank=rank, world_size=num_trainers)
-        self._size = operator.index(dataset_size)
+        self._size = self._count = operator.index(dataset_size)
         self._shuffle = shuffle
         self._seed = check_seed(seed)
         if self._size < 1:
             raise SamplingError("there are no positions to share among ranks; is the dataset empty?")
 
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return self._size
-
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
         return map(int, permutation(self._size, self._seed, epoch) if self._shuffle else np.arange(self._size))
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch, for all ranks."""
-        return self._size
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""

@@ -297,6 +297,20 @@ class Sampler(ABC, Generic[T]):
         """Return the number of elements of an epoch, for all ranks."""
 
 
+class PositionSampler(Sampler[int]):
+    """Base class of samplers of positions of `_size` utterances, -1 if that is unknown; an epoch has `_count`."""
+
+    _size, _count = -1, 0
+
+    @property
+    def size(self) -> int | None:
+        """The number of utterances that positions index into; None if unknown."""
+        return self._size if self._size >= 0 else None
+
+    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
+        return self._count
+
+
 def gives_batches(sampler: object) -> bool | None:
     """Return whether the elements of a sampler are batches, and not positions; None if that is unknown.
 

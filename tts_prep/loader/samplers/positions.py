@@ -12,7 +12,14 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
-from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size, iterate_epoch, steps_made
+from tts_prep.loader.samplers.base import (
+    EpochProgress,
+    PositionSampler,
+    Sampler,
+    check_batch_size,
+    iterate_epoch,
+    steps_made,
+)
 from tts_prep.loader.samplers.ranks import Rank, is_sharded
 from tts_prep.loader.samplers.shard_windows import ShardWindows
 
@@ -33,7 +40,7 @@ def length_of(data_source: Sized | int) -> int:
     return int(data_source)
 
 
-class SequentialSampler(Sampler[int]):
+class SequentialSampler(PositionSampler):
     """Visit every utterance in order.
 
     Args:
@@ -44,27 +51,18 @@ class SequentialSampler(Sampler[int]):
 
     def __init__(self, data_source: Sized | int, *, rank: Rank = 0, world_size: int = 1) -> None:
         super().__init__(rank=rank, world_size=world_size)
-        self._size = length_of(data_source)
-
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return self._size
+        self._size = self._count = length_of(data_source)
 
     def order(self, epoch: int) -> Iterator[int]:  # noqa: ARG002
         """Iterate over the positions in ascending order; all epochs are equal."""
         return iter(range(self._size))
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch."""
-        return self._size
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
         return {"size": self._size}
 
 
-class RandomSampler(Sampler[int]):
+class RandomSampler(PositionSampler):
     """Visit utterances in random order, a new one every epoch.
 
     Example:
@@ -117,11 +115,6 @@ class RandomSampler(Sampler[int]):
         if self._count and not self._size:
             raise SamplingError(f"cannot draw {self._count:,} samples of an empty dataset")
 
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return self._size
-
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
         if self._replacement:
@@ -151,10 +144,6 @@ class RandomSampler(Sampler[int]):
         """Return one position in each shard of each window of an epoch."""
         windows = self._shard_windows
         return windows.firsts(self._seed, epoch, 0) if windows is not None and len(windows) > 1 else ()
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return how many positions an epoch holds, for all ranks."""
-        return self._count
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
