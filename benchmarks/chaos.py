@@ -68,8 +68,9 @@ class Plan:
         max_frames: of a batch.
         slowest: seconds of a slow answer.
         work: seconds in which ranks do something else after each step, as those that train do.
-        reader: ``tts-prep``, or ``litdata``, with batches of 32 utterances in its own order.
+        reader: ``tts-prep``, or ``litdata``, with batches of 240 utterances of all ranks together in its own order.
         restarts: how often all ranks begin again from their last states because one ended by itself.
+        away_at: the step at which the outage begins.
     """
 
     phases: Sequence[tuple[int, int | None]] = ((8, 30), (6, 30), (8, None))
@@ -84,6 +85,7 @@ class Plan:
     work: float = 0.3
     reader: str = "tts-prep"
     restarts: int = 0
+    away_at: int = 12
 
     @property
     def is_lockstep(self) -> bool:
@@ -183,7 +185,7 @@ def open_litdata(url: str, cache: str, size: int, rank: int, n_ranks: int, plan:
         force_override_state_dict=True,  # the cache of another machine has another name here
         storage_options={"endpoint_url": f"http://{endpoint}"},
     )
-    loader = litdata.StreamingDataLoader(dataset, batch_size=32, num_workers=0, collate_fn=list)
+    loader = litdata.StreamingDataLoader(dataset, batch_size=240 // n_ranks, num_workers=0, collate_fn=list)
     return loader, lambda samples: [(sample["id"], sample["mel"]) for sample in samples]
 
 
@@ -359,7 +361,7 @@ def _step(
 ) -> bool:
     """Have all ranks make a step; return whether all did."""
     found.steps += 1
-    if found.steps == 12 and plan.outage:
+    if found.steps == plan.away_at and plan.outage:
         faults.away_until = time.monotonic() + plan.outage
     for rank in ranks:
         rank.ask()
@@ -495,7 +497,8 @@ def by_condition(rows: Sequence[Row], plan: Plan, options: argparse.Namespace) -
     conditions = {
         "quiet server": quiet,
         "faults": replace(quiet, faults=plan.faults),
-        "outage": replace(quiet, outage=plan.outage),
+        # Early, because a reader has all that it needs after some steps.
+        "outage": replace(quiet, outage=plan.outage, away_at=2),
         "kills": replace(quiet, kills=plan.kills),
         "numbers of ranks": replace(quiet, phases=plan.phases),
         "small cache": replace(quiet, cache=plan.cache),
