@@ -1,20 +1,33 @@
 """Read the configuration files of public systems, and say as which system's each is read, or why it is refused.
 
-    python conformance/configurations.py DIR
+    python conformance/configurations.py DIR --write docs/presets-configurations.json
 
 DIR has a checkout of each repository of `SOURCES` at its commit, in a folder of its name. Every JSON and YAML file that
-names a hop or a filter bank is read. The mels of the presets, which most of these files are, are compared with their
-sources' code by conformance/presets.py.
+names a hop or a filter bank is read, and stands in the list that is written. The mels of files of six repositories are
+compared with their sources' code as in conformance/presets.py, with the environment of that script; those of the
+presets, which most other files are, are compared by it.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
 import sys
+import types
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import torch
+import yaml
+from presets import HIFIGAN, Mel, take, tensor
+
 from tts_prep.errors import TtsPrepError
+from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.vocoders.systems import read_vocoder_config
 
 SOURCES = {
@@ -43,16 +56,86 @@ SOURCES = {
 HAS_MEL = re.compile(
     r"hop_size|hop_length|n_window_stride|mel_hop|n_mels|num_mels|nfilt|win_length|n_fft|sample_rate|sampling_rate|mel_mean"
 )
+
+
+def _parallel_wavegan(root: Path, path: Path) -> Mel:
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    keys = ("sampling_rate", "fft_size", "hop_size", "win_length", "window", "num_mels", "fmin", "fmax")
+    code = take(root / "ParallelWaveGAN/parallel_wavegan/bin/preprocess.py", "logmelfilterbank")
+    return lambda x: code.logmelfilterbank(x, **{key: config[key] for key in keys}).T
+
+
+def _hifigan(folder: str) -> Callable[[Path, Path], Mel]:
+    def found(root: Path, path: Path) -> Mel:
+        h = json.loads(path.read_text(encoding="utf-8"))
+        code = take(root / folder / "meldataset.py", *HIFIGAN, "mel_basis_cache", "hann_window_cache")
+        keys = ("n_fft", "num_mels", "sampling_rate", "hop_size", "win_size", "fmin", "fmax")
+        return lambda x: code.mel_spectrogram(tensor(x), *(h[key] for key in keys))[0]
+
+    return found
+
+
+def _vits(root: Path, path: Path) -> Mel:
+    d = json.loads(path.read_text(encoding="utf-8"))["data"]
+    code = take(root / "vits/mel_processing.py", *HIFIGAN, "mel_spectrogram_torch")
+    keys = ("filter_length", "n_mel_channels", "sampling_rate", "hop_length", "win_length", "mel_fmin", "mel_fmax")
+    return lambda x: code.mel_spectrogram_torch(tensor(x), *(d[key] for key in keys))[0]
+
+
+def _wavenet_vocoder(root: Path, path: Path) -> Mel:
+    names = ("_stft", "_linear_to_mel", "_build_mel_basis", "_mel_basis", "get_hop_size", "get_win_length")
+    given = types.SimpleNamespace(**json.loads(path.read_text(encoding="utf-8")))
+    return take(root / "wavenet_vocoder/audio.py", "logmelspectrogram", *names, hparams=given).logmelspectrogram
+
+
+def _univnet(root: Path, path: Path) -> Mel:
+    a = yaml.safe_load(path.read_text(encoding="utf-8"))["audio"]
+    keys = ("filter_length", "hop_length", "win_length", "n_mel_channels", "sampling_rate", "mel_fmin", "mel_fmax")
+    layer = take(root / "univnet/utils/stft.py").TacotronSTFT(*(a[key] for key in keys))
+    return lambda x: layer.mel_spectrogram(tensor(x))[0]
+
+
+MELS = {
+    "kan-bayashi/ParallelWaveGAN": _parallel_wavegan,
+    "jik876/hifi-gan": _hifigan("hifi-gan"),
+    "NVIDIA/BigVGAN": _hifigan("BigVGAN"),
+    "jaywalnut310/vits": _vits,
+    "r9y9/wavenet_vocoder": _wavenet_vocoder,
+    "maum-ai/univnet": _univnet,
+}
+"""What makes the mel of a file in the code of its source, at the level of the samples."""
+
+
+def difference(config: MelConfig, mel: Mel) -> float:
+    """Return the largest difference on two seconds of noise that comes and goes, with silence."""
+    t = np.arange(2 * config.sample_rate + 77) / config.sample_rate
+    noise = np.random.default_rng(46).normal(0, 0.1, len(t))
+    x = np.clip(noise * np.maximum(np.sin(7 * t), 0) ** 3, -1, 1).astype(np.float32)
+    theirs = np.asarray(mel(x.astype(np.float64)))
+    ours = mel_spectrogram(x, replace(config, peak=None)).T
+    if theirs.shape != ours.shape:
+        raise ValueError(f"[n_mels, n_frames] is {theirs.shape} there and {ours.shape} here")
+    return float(np.abs(ours - theirs).max())
+
+
 REFUSED_BY_NAME = re.compile(r"a file of ([^:]+):")
 
 
 def main() -> None:
-    root = Path(sys.argv[1])
-    wrong, counts = [], Counter()
-    print("| repository | files | equal to a preset | other mels | refused by name | not recognized |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    parser = argparse.ArgumentParser(description="Read the configuration files of public systems.")
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    root = options.checkouts
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    wrong, counts, rows = [], Counter(), []
+    print("| repository | files | equal to a preset | other mels | refused by name | not recognized | mels compared |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for source, (commit, systems) in SOURCES.items():
         found: Counter[str] = Counter()
+        differences: list[float] = []
+        listed: dict[str, str] = {}
         files = [path for kind in ("json", "yaml", "yml") for path in (root / source.split("/")[1]).rglob(f"*.{kind}")]
         for path in sorted(files):
             if not HAS_MEL.search(path.read_text(encoding="utf-8", errors="replace")):
@@ -62,10 +145,14 @@ def main() -> None:
             except TtsPrepError as error:
                 named = REFUSED_BY_NAME.search(str(error))
                 system = named[1] if named else None
-                found["refused" if named else "unknown"] += 1
+                outcome = "refused" if named else "unknown"
             else:
                 system = settings.system
-                found["preset" if settings.preset else "other"] += 1
+                outcome = "preset" if settings.preset else "other"
+                if source in MELS:
+                    differences.append(difference(settings.mel, MELS[source](root, path)))
+            found[outcome] += 1
+            listed[str(path.relative_to(root / source.split("/")[1]))] = outcome
             if system is not None and system not in systems:
                 wrong.append(f"{path}: read as a file of {system}")
         cells = (
@@ -73,8 +160,15 @@ def main() -> None:
             found.total(),
             *(found[name] for name in ("preset", "other", "refused", "unknown")),
         )
-        print(f"| {' | '.join(map(str, cells))} |")
+        largest = max(differences, default=0.0)
+        compared = f"{len(differences)}: {largest:.1e}" if differences else ""
+        print(f"| {' | '.join(map(str, (*cells, compared)))} |")
         counts += found
+        of_mels = {"compared": len(differences), "largest": largest}
+        rows.append({"repository": source, "commit": commit, **of_mels, "files": listed})
+    if options.write:
+        value = {"wrong": len(wrong), "rows": rows}
+        options.write.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     print(f"{counts.total()} files, {len(wrong)} read as those of another system", *wrong, sep="\n")
     sys.exit(bool(wrong))
 

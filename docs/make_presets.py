@@ -36,6 +36,7 @@ otherwise. Other resamplers give other values, particularly near half of the low
 
 COMPARED = Path(__file__).parent / "presets-compared.json"
 RESAMPLED = Path(__file__).parent / "presets-resampled.json"
+CONFIGURATIONS = Path(__file__).parent / "presets-configurations.json"
 RECORDINGS = Path(__file__).parent / "presets-recordings.json"
 
 # Processing before the mel in the original systems: separate lines for training and inference if they differ.
@@ -244,6 +245,8 @@ def presets_page() -> str:
         + "\n\n"
         + CONFIGURATION_FILES
         + "\n"
+        + from_files()
+        + "\n"
         + from_recordings()
         + "\n"
         + compared()
@@ -261,12 +264,34 @@ CONFIGURATION_FILES = """\
 settings are the whole of that system's: channels, resampler, level, framing and mel. A file with the settings of a
 preset makes a store with the same bytes as the preset, which the same recipes accept. A file that is not recognized, or
 asks for what cannot be had here, is refused; in the second case with the name of its system.
-
-`conformance/configurations.py` read the 443 JSON and YAML files of 19 repositories that name a hop or a filter bank, at
-the commits in the script: 120 are equal to a preset, 97 have other settings of their system, 109 are refused by the
-name of their system (most of them for NeMo's normalized features, of speech recognition), and 117 are not recognized
-(networks without mels, texts, other tools). None is read as another system's.
 """
+
+
+def from_files() -> str:
+    """Return what became of the configuration files of public repositories."""
+    listed = json.loads(CONFIGURATIONS.read_text(encoding="utf-8"))
+    kinds = ("preset", "other", "refused", "unknown")
+    n_files = sum(len(row["files"]) for row in listed["rows"])
+    rows = [
+        f"`conformance/configurations.py` read the {n_files} JSON and YAML files of {len(listed['rows'])}",
+        "repositories that name a hop or a filter bank; docs/presets-configurations.json lists them. Most of those",
+        "that are refused by the name of their system are for NeMo's normalized features, of speech recognition; those",
+        "that are unknown are of networks without mels, texts and other tools. Read as another system's:",
+        f"{listed['wrong']}. The last column has how many mels were compared with those of the original code, and the",
+        "maximum of the absolute difference; the presets are [below](#comparison-with-the-original-code).",
+        "",
+        "| repository | files | equal to a preset | other settings of it | refused by its name | unknown | mels |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in listed["rows"]:
+        found = list(row["files"].values())
+        mels = f"{row['compared']}: {row['largest']:.1e}" if row["compared"] else ""
+        cells = (f"{row['repository']}@{row['commit']}", len(found), *(found.count(kind) for kind in kinds), mels)
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    found = [outcome for row in listed["rows"] for outcome in row["files"].values()]
+    n_mels = sum(row["compared"] for row in listed["rows"])
+    rows.append(f"| all | {' | '.join(map(str, (len(found), *(found.count(kind) for kind in kinds), n_mels)))} |")
+    return "\n".join([*rows, ""])
 
 
 def from_recordings() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from tts_prep.recipes import accepted
 from tts_prep.signals.processor import AudioProcessor
 
 PAGE = Path(__file__).parent / "recipes.md"
+RECORDINGS = Path(__file__).parent / "recipes-recordings.json"
 
 HEAD = """# Recipes and presets
 
@@ -148,6 +150,33 @@ def is_equal(case: Case, preset: str) -> bool:
     return distance(case, preset) < _EQUAL
 
 
+def from_recordings() -> list[str]:
+    """Return the lines of the table of batches from the recording on."""
+    compared = json.loads(RECORDINGS.read_text(encoding="utf-8"))
+    rows = [
+        "## Batches from the recording on",
+        "",
+        f"`conformance/recipes_from_files.py` gives the {compared['recordings']} recordings of",
+        "[Mel presets](presets.md#comparison-from-the-file-on) to the original dataset and its collate function, in",
+        "float64, and to the command with the preset of the recipe, whose batch is compared: the maximum of the",
+        "absolute difference of each field; of spectrograms, pitch and energy above 1 relative to the value. Ids of",
+        "texts are the store's; what the original draws at random is the recipe's draw. Segments of HiFi-GAN are",
+        "without two frames at each end, and BigVGAN's recordings without their last two, which have a reflection",
+        "there. Trimming is off in Piper. `conformance/fastspeech2.py` and `conformance/speechain.py` compare those",
+        "two on other recordings, and those of codes have [their own comparisons](export.md).",
+        "",
+        "| recipe | original | recordings | maximum by field | not read there |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for row in compared["rows"]:
+        fields = ", ".join(f"{name} {value:.1e}" if value else f"{name} 0" for name, value in row["fields"].items())
+        cause = f" ({row['cause']})" if row["cause"] else ""
+        refused = ", ".join(f"{reason}: {count}" for reason, count in row["not_read"].items())
+        cells = (row["recipe"], row["source"], str(row["compared"]), f"{fields}{cause}", refused)
+        rows.append(f"| {' | '.join(cells)} |")
+    return rows
+
+
 def recipes_page() -> str:
     """Return the page."""
     rows = ["| recipe | array | accepts stores of | the most similar one refused |", "| --- | --- | --- | --- |"]
@@ -157,7 +186,7 @@ def recipes_page() -> str:
         nearest = min(others, key=lambda name: others[name])
         refused = f"`{nearest}`: {others[nearest]:.1g}" if math.isfinite(others[nearest]) else "none of its shape"
         rows.append(f"| {case.name} | {case.array} | {', '.join(f'`{name}`' for name in names)} | {refused} |")
-    return HEAD + "\n".join(rows) + "\n"
+    return HEAD + "\n".join([*rows, "", *from_recordings()]) + "\n"
 
 
 if __name__ == "__main__":

@@ -89,3 +89,11 @@ def test_a_second_of_opus_that_was_cut_out_of_a_longer_one_is_whole(tmp_path: Pa
     # The cut does not say how much of its last packet of 960 samples is padding.
     assert len(expected) <= len(found) < len(expected) + 960 + 312
     np.testing.assert_array_equal(found[: len(expected)], expected)
+
+
+def test_caf_with_24_bits_in_blocks_of_32_which_no_library_reads_is_refused(tmp_path: Path) -> None:
+    samples = np.arange(-(2**20), 2**20, 997, dtype=">i4").tobytes()
+    description = struct.pack(">d4sIIIII", 24_000, b"lpcm", 0, 4, 1, 1, 24)
+    data = b"caff\0\1\0\0desc" + struct.pack(">q", 32) + description
+    with pytest.raises(AudioError, match="unsupported encoding"):
+        read(tmp_path, data + b"data" + struct.pack(">q", 4 + len(samples)) + bytes(4) + samples)

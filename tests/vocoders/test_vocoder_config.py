@@ -242,8 +242,10 @@ def test_files_that_look_like_hifigans_are_those_of_their_own_systems(tmp_path: 
     assert (nsf.system, nsf.mel.power_offset, nsf.mel.peak, nsf.mel.fmin) == ("openvpi's NSF-HiFiGAN", 0, None, 40)
     training = settings(tmp_path, OPENVPI, "config.yaml")
     assert (training.system, training.mel.compression.floor) == ("openvpi's SingingVocoders", 1e-9)
-    natural = config(tmp_path, {**WAVEGAN, "log_base": None})
-    assert (natural.compression.log, natural.compression.floor, natural.win_length) == ("ln", 1e-10, 1024)
+    wavegan = config(tmp_path, {**WAVEGAN, "log_base": 10.0})
+    assert (wavegan.compression.log, wavegan.compression.floor, wavegan.win_length) == ("log10", 1e-10, 1024)
+    # preprocess.py of 0.6 and later computes log10 whatever this is, that of 0.5 did not.
+    assert "'log_base': expected 10.0, found null" in refusal(tmp_path, {**WAVEGAN, "log_base": None})
 
 
 def test_a_file_is_joined_with_those_that_it_is_based_on(tmp_path: Path) -> None:

@@ -248,12 +248,16 @@ def _styletts2(top: ConfigTable) -> MelConfig:
 
 
 def _parallel_wavegan(top: ConfigTable) -> MelConfig:
-    # logmelfilterbank of parallel_wavegan/bin/preprocess.py: log_base null is the natural logarithm.
+    # logmelfilterbank of parallel_wavegan/bin/preprocess.py, which took 'log_base' from the file in 0.5 alone.
     top.refuse("sampling_rate_for_feats", top.get("sampling_rate"))
-    base = top.get("log_base", 10.0) if "log_base" in top.value else 10.0
-    if base not in (10, None):
-        raise ConfigurationError(f"'log_base': expected 10.0 or null, found {short(base)}")
-    compression = Compression(log="ln" if base is None else "log10", floor=1e-10)
+    base = top.value.get("log_base", 10)
+    if base != 10:
+        found = "null" if base is None else short(base)
+        raise ConfigurationError(
+            f"'log_base': expected 10.0, found {found}, which versions from 0.6 on do not read; delete the line for a "
+            "model of these"
+        )
+    compression = Compression(log="log10", floor=1e-10)
     window = str(top.get("window", "hann"))
     config = replace(get_preset("parakeet-fastspeech2").config, compression=compression, window=window)
     return top.config(config, win_length=None, fmin=0.0, fmax=None)
