@@ -6,12 +6,15 @@ import json
 import re
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import run
 from corpora import record, write_text
 
+from tts_prep.corpora.folder import read_folder
 from tts_prep.format.records.manifest import read_manifest
+from tts_prep.hints.corpora import likely_commands
 from tts_prep.loader import UtteranceDataset
 
 OPTIONS = ("--frontend", "characters", "--jobs", 1)
@@ -133,7 +136,7 @@ def test_a_folder_without_any_text_is_refused_and_recordings_are_not_guessed(
     record(tmp_path / "corpus/a.wav")
     arguments = ("folder", tmp_path / "corpus", tmp_path / "store", "--jobs", 1)
     status, _, err = run(capsys, *arguments)
-    assert (status, "no recording has a text, such as a.txt or .lab or .json; 'tts-prep reco" in err) == (
+    assert (status, "no recording has a text, such as a.txt or .lab, .json or .srt; 'tts-prep reco" in err) == (
         1,
         True,
     )
@@ -154,6 +157,37 @@ def test_no_object_beside_a_recording_ends_a_run(
     status, _, _ = run(capsys, "folder", tmp_path / "corpus", tmp_path / "store", *OPTIONS, "--max-failures", 1)
     assert (status, rows(tmp_path / "store")) == (0, [("b", "0", "Two.")])
     assert list(failures(tmp_path / "store")) == ["a"]
+
+
+def test_cues_of_subtitles_beside_recordings_become_segments(capsys: Any, tmp_path: Path) -> None:
+    record(tmp_path / "corpus/anna/a.wav", seconds=3)
+    record(tmp_path / "corpus/ben/b.wav", seconds=3)
+    # https://en.wikipedia.org/wiki/SubRip and https://www.w3.org/TR/webvtt1/
+    srt = "1\r\n00:00:00,500 --> 00:00:01,000\r\nHello\r\nthere.\r\n\r\n2\r\n00:00:01,000 --> 00:00:01,500\r\n\r\n"
+    srt += "3\r\n00:00:02,000 --> 00:00:01,000\r\nBackwards.\r\n"
+    vtt = "WEBVTT - a title\n\nNOTE 00:00 is the start\n\nintro\n00:00.250 --> 00:01.500 align:start\nGood-bye.\n"
+    write_text(tmp_path / "corpus/anna/a.srt", f"\ufeff{srt}")
+    write_text(tmp_path / "corpus/ben/b.vtt", vtt)
+    assert likely_commands(tmp_path / "corpus/anna") == ["folder"]
+    made = ("folder", tmp_path / "corpus", tmp_path / "store", *OPTIONS, "--waveform", "int16", "--max-failures", 9)
+    assert run(capsys, *made)[0] == 0
+    assert rows(tmp_path / "store") == [("anna/a-0001", "anna", "Hello there."), ("ben/b-0001", "ben", "Good-bye.")]
+    rate = UtteranceDataset(tmp_path / "store").sample_rate
+    seconds = [len(u.waveform) / rate for u in UtteranceDataset(tmp_path / "store")]
+    assert seconds == pytest.approx([0.5, 1.25], abs=0.02)
+    assert failures(tmp_path / "store") == {
+        "anna/a-0003": "anna/a.srt: cue 3: it ends at 1 s, before it begins, at 2 s",
+    }
+
+
+@pytest.mark.parametrize(
+    "content", ["", "Hello there.", "1\n00:00 --> 99999999999:00:00,5\nHi\n", "\n" * 10_000, "0:" * 5000]
+)
+def test_subtitles_without_a_cue_are_one_failure(tmp_path: Path, content: str) -> None:
+    record(tmp_path / "a.wav")
+    write_text(tmp_path / "a.srt", content)
+    [failure] = read_folder(tmp_path)
+    assert vars(failure)["reason"] == "a.srt: no cue such as '00:00:01,000 --> 00:00:02,500'"
 
 
 def test_a_folder_of_pairs_is_detected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

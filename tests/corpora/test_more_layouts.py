@@ -59,6 +59,12 @@ def indictts(root: Path) -> None:
         write_text(root / f"{voice}/txt.done.data", '( train_00001 " प्रसिद्ध कबीर अध्येता " )\n')
 
 
+def nancy(root: Path) -> None:
+    # https://www.synsig.org/index.php/Blizzard_Challenge_2011, and nancy() of Coqui TTS
+    record(root / "wavn/APDC2-017-00.wav")
+    write_text(root / "prompts.data", '( APDC2-017-00 "It took me quite a long time." )\n')
+
+
 def aishell(root: Path) -> None:
     # https://www.openslr.org/33, and lhotse's recipe aishell.py
     for split, speaker in (("train", "S0002"), ("dev", "S0724")):
@@ -135,6 +141,7 @@ CORPORA_WRITTEN = {
         {},
         ("--language", "hi"),
     ),
+    "nancy": Written(nancy, [("APDC2-017-00", "nancy", "It took me quite a long time.")], {}),
     "aishell": Written(
         aishell,
         [("BAC009S0002W0122", "S0002", "而对楼市成交"), ("BAC009S0724W0122", "S0724", "广州市房地产")],

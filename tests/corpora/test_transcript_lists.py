@@ -59,6 +59,12 @@ def test_speakers_of_cmu_arctic_become_a_store(capsys: pytest.CaptureFixture[str
     assert rows(tmp_path / "store") == [("bdl-arctic_a0001", "bdl", text), ("slt-arctic_a0001", "slt", text)]
     assert run(capsys, "arctic", tmp_path / "arctic/cmu_us_slt_arctic", tmp_path / "slt", *OPTIONS)[0] == 0
     assert rows(tmp_path / "slt") == [("slt-arctic_a0001", "slt", text)]
+    # A list beside the recordings' folder, as some copies have it.
+    (tmp_path / "arctic/cmu_us_slt_arctic/etc/txt.done.data").rename(
+        tmp_path / "arctic/cmu_us_slt_arctic/txt.done.data"
+    )
+    assert run(capsys, "arctic", tmp_path / "arctic/cmu_us_slt_arctic", tmp_path / "flat", *OPTIONS)[0] == 0
+    assert rows(tmp_path / "flat") == [("slt-arctic_a0001", "slt", text)]
 
 
 def test_jvs_becomes_a_store_with_its_styles(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Folders of recordings, without texts or with the text of each in a file of its own: ``a.wav`` beside ``a.txt``."""
+"""Folders of recordings, without texts, or with the text or the subtitles of each beside it: ``a.wav``, ``a.txt``."""
 
 import json
 import math
@@ -19,7 +19,8 @@ from tts_prep.preprocess.text.scripts import is_labels
 from tts_prep.quantities import count_text
 
 NORMALIZED: Final = ".normalized.txt"
-_SUFFIXES: Final = (NORMALIZED, ".txt", ".lab", ".json")
+_SUBTITLES: Final = (".srt", ".vtt")
+_SUFFIXES: Final = (NORMALIZED, ".txt", ".lab", ".json", *_SUBTITLES)
 """The suffixes of texts; the first that exists is read."""
 
 _SIBLINGS: Final = ("txts", "txt", "texts", "text", "transcripts", "transcript", "lab", "labs")
@@ -93,6 +94,47 @@ def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
     return TextBeside(" ".join(" ".join(lines).split()), f"{file}:1", normalized=file.endswith(NORMALIZED))
 
 
+_TIME: Final = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}[.,]\d{1,3})"
+_CUE: Final = re.compile(rf"[ \t]*{_TIME}[ \t]+-->[ \t]+{_TIME}\b[^\n]*\n?")
+
+
+def read_subtitles(root: Path, file: str, audio: str, speaker: str) -> Iterator[SourceUtterance | Failure]:
+    """Yield the cues of SubRip's or WebVTT's file as segments of a recording; cues without a text are left out.
+
+    Args:
+        root: the root of the corpus.
+        file: the path of the subtitles, from `text_file`.
+        audio: that of the recording.
+        speaker: who speaks in it.
+    """
+    path = PurePosixPath(audio)
+    identifier, folder = str(path.with_suffix("")), "" if str(path.parent) == "." else str(path.parent)
+    content = read_text_file(root, file, identifier)
+    if isinstance(content, Failure):
+        yield content
+        return
+    text, number = "\n".join(content.splitlines()), 0
+    for block in text.split("\n\n"):
+        lines = block.lstrip("\n")
+        # A number or a name may precede the times.
+        cue = _CUE.match(lines) or _CUE.match(lines.partition("\n")[2])
+        if not cue:
+            continue
+        number += 1
+        where, words = f"{file}: cue {number}", " ".join(cue.string[cue.end() :].split())
+        start, end = (
+            int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds.replace(",", "."))
+            for hours, minutes, seconds in (cue.groups()[:3], cue.groups()[3:])
+        )
+        name = f"{identifier}-{number:04}"
+        if start >= end:
+            yield Failure(name, where, "corpus", f"{where}: it ends at {end:g} s, before it begins, at {start:g} s")
+        elif words:
+            yield SourceUtterance(name, words, audio, where, speaker, {"folder": folder}, start=start, end=end)
+    if not number:
+        yield Failure(identifier, f"{file}:1", "corpus", f"{file}: no cue such as '00:00:01,000 --> 00:00:02,500'")
+
+
 def _read_json(root: Path, file: str, identifier: str) -> TextBeside | Failure:
     """Read an object with a text, as in Emilia; other texts and numbers become columns."""
     try:
@@ -140,7 +182,7 @@ def read_folder(
     """Yield the recordings below a folder, sorted by path, with the texts beside them.
 
     The id is the path without its suffix; the folder, relative to the root, becomes the column ``folder``. Objects in
-    JSON can have the speaker, the language and further columns.
+    JSON can have the speaker, the language and further columns. Subtitles make a row of each of their cues.
 
     Args:
         speakers: the folder that names the speaker: the ``"last"`` or ``"first"`` of the path, its number in the path
@@ -168,12 +210,15 @@ def read_folder(
     files = {name: text_file(root, name) for name in names}
     if texts and not any(files.values()):
         raise CorpusError(
-            f"{root}: no recording has a text, such as {PurePosixPath(names[0]).with_suffix('.txt')} or .lab or .json; "
-            "'tts-prep recordings' reads recordings without texts"
+            f"{root}: no recording has a text, such as {PurePosixPath(names[0]).with_suffix('.txt')} or .lab, .json or "
+            ".srt; 'tts-prep recordings' reads recordings without texts"
         )
     spoken_by = _speakers(names, speakers, report)
     numeric: dict[str, bool] = {}
     for name, file in files.items():
+        if file.endswith(_SUBTITLES):
+            yield from read_subtitles(root, file, name, spoken_by[name])
+            continue
         text = _text(root, name, file, texts, numeric)
         if isinstance(text, Failure):
             yield text
