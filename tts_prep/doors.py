@@ -27,6 +27,7 @@ DOORS: Final[Mapping[str, str]] = {
     "languages": "a function that expands numbers and signs of a language's texts; its attribute software has versions",
     "frontends": "a class or function that makes phonemes of texts",
     "cleaning": "a step of cleaning: filter, trim, level; or the software of trimming",
+    "resamplers": "a function that resamples as another system does, by the name of the setting resampler",
     "features": "a feature of utterances: its record, or a function",
     "imports": "what reads files of values: 'array' a text NAME=PATH, 'alignments' their path and settings",
     "trained": "how a feature is made by a model of the store itself: a TrainedKind",

@@ -12,6 +12,10 @@ ROOM = Room(
             Row("level", "tts_prep.signals.cleaner:adjust_level"),
             Row("software", "tts_prep.signals.cleaner:voice_activity_software"),
         ),
+        "resamplers": (
+            Row("torchaudio", "tts_prep.signals.resampling:as_torchaudio"),
+            Row("ffmpeg", "tts_prep.signals.resampling:as_ffmpeg"),
+        ),
         "features": (
             Row("pitch", "tts_prep.signals.pitch:KIND"),
             Row("spectrogram", f"{_SPECTROGRAMS}:SPECTROGRAM"),
