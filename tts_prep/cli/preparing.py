@@ -17,10 +17,8 @@ from tts_prep.cli.settings import chosen_settings, corrections_of
 from tts_prep.cli.verbosity import say
 from tts_prep.errors import ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import FAILURES, MANIFEST
-from tts_prep.format.records.arrays import OF_MODEL, OF_PLAN
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
-from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.registry import get_corpus
 from tts_prep.preprocess.features.feature import A_MODEL
@@ -179,7 +177,7 @@ def summary(result: Result, elapsed: float) -> list[str]:
     lines += [remark_line(kind, remark) for kind, remark in manifest.remarks.items()]
     if manifest.ood_texts:
         lines.append(doors.need("ood", "line")(result.store))
-    lines += [incomplete_text(result.store, array) for array in result.incomplete]
+    lines += [doors.need("update", "line")(result.store, array) for array in result.incomplete]
     if totals["failures"]:
         lines.append(failures_text(result.store, totals["failures"]))
     return lines
@@ -190,28 +188,6 @@ def remark_line(kind: str, remark: Mapping[str, Any]) -> str:
     examples = [f"'{item['symbol']}' × {item['count']:,} (first in {item['id']})" for item in remark["examples"]]
     shown = ", ".join(examples[:4]) + (", …" if remark["different"] > 4 else "")
     return f"{kind.replace('_', ' ')}: {remark['count']:,}, {remark['different']:,} different: {shown}"
-
-
-def incomplete_text(store: Path, array: IncompleteArray) -> str:
-    """Return one line about an array of an updated store that has no values for some rows."""
-    spec, rows = array.spec, count_text(array.rows, "row")
-    if spec.failures and array.is_kept:
-        return (
-            f"{spec.name}: no values for {rows}, new or changed; the same 'tts-prep add {store} …' computes them alone"
-        )
-    if array.is_kept:
-        of_rows: dict[int, list[str]] = {}
-        for name, count in (array.columns or dict.fromkeys(spec.own_names, array.rows)).items():
-            of_rows.setdefault(count, []).append(name)
-        lines = [f"{', '.join(names)}: no values for {count_text(n, 'row')}" for n, names in of_rows.items()]
-        return f"{'; '.join(lines)}, new or changed"
-    row = doors.rows("arrays").get(spec.name)
-    option = row.about if row else f"--array {spec.name}@{spec.axis}=PATH"
-    if OF_MODEL in spec.settings:
-        of_model = spec.settings[OF_MODEL]
-        option = f"--feature {of_model['function']}" if "function" in of_model else "--feature durations"
-    why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
-    return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"
 
 
 def made_text(store: Path, manifest: Manifest) -> str:

@@ -7,15 +7,17 @@ Sources: Apple's AIFF-C draft of 1991 and Core Audio Format 1.0, Sun's audio(4),
 
 import re
 import struct
+from collections.abc import Sequence
 from io import FileIO
 from typing import Final
 
-from tts_prep.preprocess.audio.containers.pcm import plain_aiff, plain_au
+from tts_prep.preprocess.audio.containers.pcm import are_known, plain_samples
 from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     UNKNOWN_32,
     BrokenRecordingError,
     Container,
+    PlainSamples,
     Stream,
     at,
     begins_with,
@@ -80,7 +82,7 @@ def inspect_aiff(file: FileIO, start: int, size: int) -> Stream:
                 break
             names += [name for name, _, _ in chunks(file, position + length + length % 2, size, ">")]
             contents = at(file, common, 22 if form == b"AIFC" else 18)
-            return Stream("AIFF", plain=plain_aiff(contents, names, position + 8, length - 8))
+            return Stream("AIFF", plain=_plain_aiff(contents, names, position + 8, length - 8))
     return Stream("AIFF")
 
 
@@ -116,7 +118,7 @@ def inspect_au(file: FileIO, start: int, size: int) -> Stream:
     else:
         check_length(size - start - offset, length)
         check_alone(file, start + offset + length, size, _AU_BEGINNING)
-    plain = None if start else plain_au(order, kind, rate, channels, offset, length)
+    plain = None if start else _plain_au(order, kind, rate, channels, offset, length)
     return Stream("AU", max(0, length) // align if align else None, plain=plain)
 
 
@@ -186,3 +188,33 @@ AIFF: Final = Container(begins_with(b"FORM"), inspect_aiff)
 AU: Final = Container(begins_with(b".snd", b"dns."), inspect_au)
 CAF: Final = Container(begins_with(b"caff"), inspect_caf)
 NIST: Final = Container(begins_with(b"NIST"), inspect_nist)
+
+
+def _plain_aiff(common: bytes, names: Sequence[bytes], position: int, length: int) -> PlainSamples | None:
+    """Return where the samples of an AIFF or AIFF-C file lie; None if in doubt.
+
+    Args:
+        common: the contents of ``COMM``.
+        names: the names of all chunks.
+        position, length: of the samples, in bytes.
+    """
+    if len(common) < 18 or not are_known(names, b"COMM", b"SSND"):
+        return None
+    channels, n_samples, bits, exponent, mantissa = struct.unpack(">HIHHQ", common[:18])
+    kind = common[18:22] or b"NONE"
+    order, number = {b"NONE": (">", "PCM"), b"twos": (">", "PCM"), b"sowt": ("<", "PCM")}.get(kind, (">", ""))
+    if kind in (b"fl32", b"FL32"):
+        number = "FLOAT"
+    subtype = {("PCM", 16): "PCM_16", ("PCM", 24): "PCM_24", ("FLOAT", 32): "FLOAT"}.get((number, bits))
+    # A number of 80 bits: 1.63 bits of mantissa, and an exponent with a bias of 2^14 - 1.
+    shift = 63 - (exponent - 16383)
+    if subtype is None or (kind == b"sowt" and bits != 16) or not 0 <= shift < 64 or mantissa % (1 << shift):
+        return None
+    plain = plain_samples("AIFF", subtype, order, mantissa >> shift, channels, position, length)
+    return plain if plain and plain.n_samples == n_samples else None
+
+
+def _plain_au(order: str, kind: int, rate: int, channels: int, position: int, length: int) -> PlainSamples | None:
+    """Return where the samples of an AU file lie; None if in doubt."""
+    subtype = {3: "PCM_16", 4: "PCM_24", 6: "FLOAT"}.get(kind)
+    return plain_samples("AU", subtype, order, rate, channels, position, length) if subtype and position >= 24 else None

@@ -46,6 +46,7 @@ from tts_prep.preprocess.make.shards import MadeShard
 from tts_prep.preprocess.make.transaction import StoreTransaction
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldRow, OldRows, OldShard
+from tts_prep.quantities import count_text
 
 
 def find_old_rows(
@@ -439,3 +440,25 @@ def complete_store(
 
 def _slice_of(table: npt.NDArray[np.float64], rows: slice) -> list[npt.NDArray[np.float64]]:
     return list(table[rows])
+
+
+def incomplete_text(store: Path, array: IncompleteArray) -> str:
+    """Return one line about an array of an updated store that has no values for some rows."""
+    spec, rows = array.spec, count_text(array.rows, "row")
+    if spec.failures and array.is_kept:
+        return (
+            f"{spec.name}: no values for {rows}, new or changed; the same 'tts-prep add {store} …' computes them alone"
+        )
+    if array.is_kept:
+        of_rows: dict[int, list[str]] = {}
+        for name, count in (array.columns or dict.fromkeys(spec.own_names, array.rows)).items():
+            of_rows.setdefault(count, []).append(name)
+        lines = [f"{', '.join(names)}: no values for {count_text(n, 'row')}" for n, names in of_rows.items()]
+        return f"{'; '.join(lines)}, new or changed"
+    row = doors.rows("arrays").get(spec.name)
+    option = row.about if row else f"--array {spec.name}@{spec.axis}=PATH"
+    if OF_MODEL in spec.settings:
+        of_model = spec.settings[OF_MODEL]
+        option = f"--feature {of_model['function']}" if "function" in of_model else "--feature durations"
+    why = "its values depend on all rows" if OF_PLAN in spec.settings else f"no values for {rows}, new or changed"
+    return f"{spec.name}: left out, {why}; 'tts-prep add {store} {option}' adds it again"

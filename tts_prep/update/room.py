@@ -10,6 +10,7 @@ ROOM = Room(
             Row("features", f"{_KEPT}:recorded_features"),
             Row("rows", f"{_KEPT}:find_old_rows"),
             Row("complete", f"{_KEPT}:complete_store"),
+            Row("line", f"{_KEPT}:incomplete_text"),
         )
     },
 )

@@ -89,7 +89,7 @@ def plain_wav(
         names: the names of all chunks.
         position, length: of the samples, in bytes.
     """
-    if len(chunk) not in (16, 18, 40) or not _are_known(names, b"fmt ", b"data"):
+    if len(chunk) not in (16, 18, 40) or not are_known(names, b"fmt ", b"data"):
         return None
     kind, channels, rate, per_second, align, bits = struct.unpack("<HHIIHH", chunk[:16])
     if len(chunk) == 18 and chunk[16:] != b"\0\0":
@@ -102,50 +102,21 @@ def plain_wav(
     subtype = {(1, 16): "PCM_16", (1, 24): "PCM_24", (3, 32): "FLOAT"}.get((kind, bits))
     if subtype is None or align != channels * bits // 8 or per_second != rate * align:
         return None
-    return _plain(container if len(chunk) < 40 else "WAVEX", subtype, "<", rate, channels, position, length)
+    return plain_samples(container if len(chunk) < 40 else "WAVEX", subtype, "<", rate, channels, position, length)
 
 
 _GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
 
 
-def plain_aiff(common: bytes, names: Sequence[bytes], position: int, length: int) -> PlainSamples | None:
-    """Return where the samples of an AIFF or AIFF-C file lie; None if in doubt.
-
-    Args:
-        common: the contents of ``COMM``.
-        names: the names of all chunks.
-        position, length: of the samples, in bytes.
-    """
-    if len(common) < 18 or not _are_known(names, b"COMM", b"SSND"):
-        return None
-    channels, n_samples, bits, exponent, mantissa = struct.unpack(">HIHHQ", common[:18])
-    kind = common[18:22] or b"NONE"
-    order, number = {b"NONE": (">", "PCM"), b"twos": (">", "PCM"), b"sowt": ("<", "PCM")}.get(kind, (">", ""))
-    if kind in (b"fl32", b"FL32"):
-        number = "FLOAT"
-    subtype = {("PCM", 16): "PCM_16", ("PCM", 24): "PCM_24", ("FLOAT", 32): "FLOAT"}.get((number, bits))
-    # A number of 80 bits: 1.63 bits of mantissa, and an exponent with a bias of 2^14 - 1.
-    shift = 63 - (exponent - 16383)
-    if subtype is None or (kind == b"sowt" and bits != 16) or not 0 <= shift < 64 or mantissa % (1 << shift):
-        return None
-    plain = _plain("AIFF", subtype, order, mantissa >> shift, channels, position, length)
-    return plain if plain and plain.n_samples == n_samples else None
-
-
-def plain_au(order: str, kind: int, rate: int, channels: int, position: int, length: int) -> PlainSamples | None:
-    """Return where the samples of an AU file lie; None if in doubt."""
-    subtype = {3: "PCM_16", 4: "PCM_24", 6: "FLOAT"}.get(kind)
-    return _plain("AU", subtype, order, rate, channels, position, length) if subtype and position >= 24 else None
-
-
-def _are_known(names: Sequence[bytes], *needed: bytes) -> bool:
+def are_known(names: Sequence[bytes], *needed: bytes) -> bool:
     """Return whether chunks are the needed ones, in this order and once each, and others that are harmless."""
     return [name for name in names if name not in _HARMLESS] == list(needed)
 
 
-def _plain(
+def plain_samples(
     container: str, subtype: str, order: str, rate: int, channels: int, position: int, length: int
 ) -> PlainSamples | None:
+    """Return where samples of these numbers lie; None if they cannot be."""
     if not 1 <= channels <= _MAX_CHANNELS or length <= 0:
         return None
     n_samples, odd = divmod(length, channels * _BYTES[subtype])
