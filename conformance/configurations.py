@@ -3,7 +3,7 @@
     python conformance/configurations.py DIR --write docs/presets-configurations.json
 
 DIR has a checkout of each repository of `SOURCES` at its commit, in a folder of its name. Every JSON and YAML file that
-names a hop or a filter bank is read, and stands in the list that is written. The mels of files of six repositories are
+names a hop or a filter bank is read, and stands in the list that is written. The mels of files of nine repositories are
 compared with their sources' code as in conformance/presets.py, with the environment of that script; those of the
 presets, which most other files are, are compared by it.
 """
@@ -11,7 +11,9 @@ presets, which most other files are, are compared by it.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
+import logging
 import re
 import sys
 import types
@@ -19,8 +21,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.signal
 import torch
 import yaml
 from presets import HIFIGAN, Mel, take, tensor
@@ -28,6 +32,7 @@ from presets import HIFIGAN, Mel, take, tensor
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import mel_spectrogram
+from tts_prep.vocoders.files import read_table
 from tts_prep.vocoders.systems import read_vocoder_config
 
 SOURCES = {
@@ -95,7 +100,50 @@ def _univnet(root: Path, path: Path) -> Mel:
     return lambda x: layer.mel_spectrogram(tensor(x))[0]
 
 
+def _nemo(root: Path, path: Path) -> Mel:
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+
+    def value_of(value: Any, name: str) -> Any:
+        while isinstance(value, str) and value.startswith("${"):
+            value = functools.reduce(dict.__getitem__, value[2:-1].split("."), config)
+        return float(value) if isinstance(value, str) and name.endswith("value") else value
+
+    left_out = ("_target_", "window_size", "window_stride", "normalize")
+    given = {
+        {"features": "nfilt"}.get(name, name): value_of(value, name)
+        for name, value in config["model"]["preprocessor"].items()
+        if name not in left_out
+    }
+    code = take(root / "NeMo/nemo/collections/asr/parts/preprocessing/features.py", "FilterbankFeatures", CONSTANT=1e-5)
+    layer = code.FilterbankFeatures(**given, normalize=None).eval()
+
+    def mel(x: np.ndarray) -> Any:
+        # One hop more than there are samples, as in conformance/presets.py, and no frames of padding.
+        found, n_frames = layer(tensor(x), torch.tensor([len(x) + layer.hop_length]))
+        return found[0][:, : int(n_frames[0])]
+
+    return mel
+
+
+def _coqui(folder: str) -> Callable[[Path, Path], Mel]:
+    def found(root: Path, path: Path) -> Mel:
+        at = root / folder / "TTS"
+        given = {"scipy": scipy, "logger": logging.getLogger(), "StandardScaler": None}
+        transforms = take(at / "utils/audio/numpy_transforms.py", **given)
+        of_class = {"Coqpit": object, "dataclass": lambda kind: kind}
+        defaults = take(at / "config/shared_configs.py", "BaseAudioConfig", **of_class).BaseAudioConfig
+        own = dict(read_table(path).value["audio"])
+        values = {name: getattr(defaults, name) for name in defaults.__annotations__} | own
+        processor = take(at / "utils/audio/processor.py", **{**vars(transforms), **given})
+        return processor.AudioProcessor(**values, verbose=False).melspectrogram
+
+    return found
+
+
 MELS = {
+    "NVIDIA/NeMo": _nemo,
+    "coqui-ai/TTS": _coqui("TTS"),
+    "idiap/coqui-ai-TTS": _coqui("coqui-ai-TTS"),
     "kan-bayashi/ParallelWaveGAN": _parallel_wavegan,
     "jik876/hifi-gan": _hifigan("hifi-gan"),
     "NVIDIA/BigVGAN": _hifigan("BigVGAN"),

@@ -337,6 +337,10 @@ def test_vocos_and_nemo_are_yaml(tmp_path: Path) -> None:
     assert "class_path': expected MelSpectrogramFeatures, found" in refusal(tmp_path, encodec, "config.yaml")
     assert config(tmp_path, NEMO.replace("PREEMPH", "null"), "config.yml") == PRESETS["nemo-hifigan"]
     assert config(tmp_path, NEMO.replace("PREEMPH", "0.97"), "config.yml").preemphasis == 0.97
+    # As fastpitch_22050.yaml and vits.yaml of its examples: no norm of the filters, and 1e-5 under the root.
+    for line, changes in (("mel_norm: null", {"mel_norm": None}), ("use_grads: true", {"power_offset": 1e-5})):
+        text = NEMO.replace("preemph: PREEMPH", f"preemph: null\n    {line}")
+        assert config(tmp_path, text, "config.yml") == replace(PRESETS["nemo-hifigan"], **changes)
     text = NEMO.replace("normalize: null", "normalize: per_feature")
     assert "'model.preprocessor.normalize': 'per_feature' is not supported" in refusal(tmp_path, text, "config.yaml")
 

@@ -189,6 +189,7 @@ def _nemo(top: ConfigTable) -> MelConfig:
         "log": (True,),
         "window": ("hann",),
         "mel_norm": ("slaney",),
+        "use_grads": (True, False),
     }.items():
         table.refuse(name, *accepted)
     guard = str(table.get("log_zero_guard_type", "add"))
@@ -204,7 +205,10 @@ def _nemo(top: ConfigTable) -> MelConfig:
     power = table.number("mag_power", 2.0)
     if power not in (1, 2):
         raise ConfigurationError(f"expected 1 or 2 for '{table.where}mag_power', found {power:g}")
-    return replace(config, preemphasis=preemphasis, power=int(power))
+    # null is no norm; with gradients, 1e-5 is added under the root.
+    norm = None if table.value.get("mel_norm", "slaney") is None else "slaney"
+    offset = 1e-5 if table.get("use_grads", False) else 0.0
+    return replace(config, preemphasis=preemphasis, power=int(power), mel_norm=norm, power_offset=offset)
 
 
 def _nemo_table(top: ConfigTable) -> ConfigTable:
