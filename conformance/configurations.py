@@ -3,8 +3,8 @@
     python conformance/configurations.py DIR --write docs/presets-configurations.json
 
 DIR has a checkout of each repository of `SOURCES` at its commit, in a folder of its name. Every JSON and YAML file that
-names a hop or a filter bank is read, and stands in the list that is written. The mels of files of nine repositories are
-compared with their sources' code as in conformance/presets.py, with the environment of that script; those of the
+names a hop or a filter bank is read, and stands in the list that is written. The mels of files of eleven repositories
+are compared with their sources' code as in conformance/presets.py, with the environment of that script; those of the
 presets, which most other files are, are compared by it.
 """
 
@@ -140,7 +140,32 @@ def _coqui(folder: str) -> Callable[[Path, Path], Mel]:
     return found
 
 
+def _amphion(root: Path, path: Path) -> Mel:
+    given = read_table(path).value["preprocess"]
+    mean, std = given.get("mel_mean", 0.0), given.get("mel_var", 1.0) ** 0.5
+    names = ("spectral_normalize_torch", "dynamic_range_compression_torch")
+    if "num_mels" in given:
+        # Vevo and its like, whose extract_mel_feature normalizes.
+        sizes = ("n_fft", "num_mels", "sample_rate", "hop_size", "win_size", "fmin", "fmax")
+        kind = take(root / "Amphion/models/codec/melvqgan/melspec.py", "MelSpectrogram", *names).MelSpectrogram
+        features = kind(*(given[size] for size in sizes))
+        return lambda x: (features(tensor(x))[0] - mean) / std
+    code = take(root / "Amphion/utils/mel.py", "extract_mel_features", *names, "mel_basis", "hann_window")
+    return lambda x: (code.extract_mel_features(tensor(x), types.SimpleNamespace(**given)) - mean) / std
+
+
+def _singing_vocoders(root: Path, path: Path) -> Mel:
+    given = read_table(path).value
+    names = ("audio_sample_rate", "fft_size", "win_size", "hop_size", "fmin", "fmax", "audio_num_mel_bins")
+    kind = take(root / "SingingVocoders/utils/wav2mel.py", "PitchAdjustableMelSpectrogram")
+    layer = kind.PitchAdjustableMelSpectrogram(*(given[name] for name in names))
+    compress = take(root / "SingingVocoders/process.py", "dynamic_range_compression_torch")
+    return lambda x: compress.dynamic_range_compression_torch(layer(tensor(x)))[0]
+
+
 MELS = {
+    "open-mmlab/Amphion": _amphion,
+    "openvpi/SingingVocoders": _singing_vocoders,
     "NVIDIA/NeMo": _nemo,
     "coqui-ai/TTS": _coqui("TTS"),
     "idiap/coqui-ai-TTS": _coqui("coqui-ai-TTS"),
