@@ -11,7 +11,7 @@ from stores import of_room
 
 import tts_prep.loader
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader import ArrayNormalizer, UtteranceDataset, collate
+from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -141,12 +141,14 @@ def test_arrays_become_tensors(dataset: UtteranceDataset) -> None:
 def test_pitch_is_normalized_by_the_statistics_and_unvoiced_stays_zero(dataset: UtteranceDataset) -> None:
     every = np.concatenate([utterance.arrays["pitch"] for utterance in dataset]).astype(np.float64)
     for by in ("corpus", "speaker"):
-        found = ArrayNormalizer.of(dataset, "pitch", by).transform(dataset[0].arrays["pitch"], speaker=0)
+        found = tts_prep.loader.ArrayNormalizer.of(dataset, "pitch", by).transform(
+            dataset[0].arrays["pitch"], speaker=0
+        )
         expected = (dataset[0].arrays["pitch"] - every.mean()) / every.std()
         np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5)
         assert found[0] == 0
     with pytest.raises(ConfigurationError, match="by: expected 'corpus' or 'speaker', found 'text'"):
-        ArrayNormalizer.of(dataset, "pitch", "text")
+        tts_prep.loader.ArrayNormalizer.of(dataset, "pitch", "text")
 
 
 def test_lengths_of_rows_of_their_own_filter_a_dataset(dataset: UtteranceDataset) -> None:

@@ -18,7 +18,6 @@ from tts_prep.loader import (
     LengthBucketBatchSampler,
     RandomSampler,
     SequentialSampler,
-    SubsetDataset,
     UtteranceDataset,
     collate,
 )
@@ -211,6 +210,7 @@ def test_an_empty_dataset_is_refused(dataset):
         DataLoader(dataset.filter(lambda m: m.n_frames > 100), shuffle=True)
 
 
+@pytest.mark.whole
 def test_a_sampler_of_another_dataset_is_refused(dataset):
     train, _ = dataset.split(6)
     with pytest.raises(SamplingError, match="made for 10 utterances, the dataset has 6"):
@@ -276,7 +276,11 @@ def test_worker_processes_are_refused_when_the_loader_is_made(dataset):
 def test_waveforms_that_a_store_does_not_have_are_refused_when_the_loader_is_made(tmp_path):
     silent = UtteranceDataset(write_store(tmp_path / "silent", make_rows([4, 5])))
     for collate_fn in (Collator(waveform=True), tts_prep.loader.SegmentCollator(2, waveform=True)):
-        for examples in (silent, SubsetDataset(silent, [0]), tts_prep.loader.ChainDataset(silent, silent)):
+        for examples in (
+            silent,
+            tts_prep.loader.SubsetDataset(silent, [0]),
+            tts_prep.loader.ChainDataset(silent, silent),
+        ):
             with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms; repeat"):
                 DataLoader(examples, collate_fn=collate_fn)
         with pytest.raises(ConfigurationError, match="waveform=True: the store has no waveforms"):

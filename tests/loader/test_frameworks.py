@@ -13,15 +13,8 @@ import pytest
 from ranks import run_ranks
 from stores import make_rows, write_store
 
-from tts_prep.loader import (
-    Collator,
-    DataLoader,
-    LengthBucketBatchSampler,
-    RandomSampler,
-    SubsetDataset,
-    UtteranceDataset,
-    collate,
-)
+import tts_prep.loader
+from tts_prep.loader import Collator, DataLoader, LengthBucketBatchSampler, RandomSampler, UtteranceDataset, collate
 
 torch = pytest.importorskip("torch")
 
@@ -172,9 +165,12 @@ def test_lightning_fits_epochs_of_differing_length_and_goes_on_in_mid_epoch(data
     assert parts == expected
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("wrap", ["ours", "torch"])
 def test_fixed_shapes_survive_torchs_subset(dataset, wrap):
-    subset = torch.utils.data.Subset(SubsetDataset(dataset, range(len(dataset))), list(range(1, len(dataset))))
+    subset = torch.utils.data.Subset(
+        tts_prep.loader.SubsetDataset(dataset, range(len(dataset))), list(range(1, len(dataset)))
+    )
     fields = {"n_frames": dataset.n_frames[1:], "n_phonemes": dataset.n_phonemes[1:]}
     sampler = LengthBucketBatchSampler(fields, max_frames=24, n_shapes=2)
     if wrap == "ours":

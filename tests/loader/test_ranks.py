@@ -110,6 +110,7 @@ def test_a_state_of_all_ranks_is_that_of_each_rank_and_whole_steps(name):
     assert len(resumed) == together.count(0)
 
 
+@pytest.mark.whole
 def test_batches_of_one_that_ranks_do_not_divide_are_repeated_with_a_warning_once():
     for make, text in [
         (lambda rank: LengthBucketBatchSampler(LENGTHS[:101], 1, rank=rank, world_size=2), "repeated in an epoch: 1,"),

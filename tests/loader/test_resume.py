@@ -177,6 +177,7 @@ def test_a_state_of_steps_that_were_told_ignores_what_was_taken_ahead():
     assert taken[:3] + list(resumed) == list(sampler.draw(0))
 
 
+@pytest.mark.whole
 @pytest.mark.filterwarnings("ignore::tts_prep.errors.ExactlyOnceWarning")
 def test_a_distributed_sampler_goes_on_with_other_ranks():
     seen = []

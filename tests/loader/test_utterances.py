@@ -84,6 +84,7 @@ def test_metadata_is_what_training_needs(dataset):
     np.testing.assert_allclose(dataset.mel_std, frames.std(0))
 
 
+@pytest.mark.whole
 def test_opening_reads_no_column_and_no_shard(store, tmp_path):
     copy = shutil.copytree(store, tmp_path / "copy")
     shutil.rmtree(copy / "shards")
@@ -229,6 +230,7 @@ def test_sort_is_that_of_a_list(rows, dataset, column, descending):
     assert ids(dataset.sort(column, descending=descending)) == [row.id for row in expected]
 
 
+@pytest.mark.whole
 def test_split_gives_the_first_and_the_rest(dataset):
     first, rest = dataset[::-1].split(3)
     assert (first.indices.tolist(), rest.indices.tolist()) == ([9, 8, 7], [6, 5, 4, 3, 2, 1, 0])

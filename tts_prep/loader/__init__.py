@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tts_prep.batches.alignment import interpolated_prior as interpolated_prior
     from tts_prep.batches.composition import DatasetMixin as DatasetMixin
     from tts_prep.batches.composition import SubsetDataset as SubsetDataset
+    from tts_prep.batches.normalization import ArrayNormalizer as ArrayNormalizer
     from tts_prep.batches.segments import SegmentBatch as SegmentBatch
     from tts_prep.batches.segments import SegmentCollator as SegmentCollator
     from tts_prep.batches.segments import TorchSegmentBatch as TorchSegmentBatch
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tts_prep.loader.batching.batch import TorchBatch as TorchBatch
     from tts_prep.loader.batching.collate import Collator as Collator
     from tts_prep.loader.batching.collate import collate as collate
-    from tts_prep.loader.batching.normalization import ArrayNormalizer as ArrayNormalizer
     from tts_prep.loader.batching.normalization import MelNormalizer as MelNormalizer
     from tts_prep.loader.batching.padding import pad_sequences as pad_sequences
     from tts_prep.loader.batching.padding import pad_spectrograms as pad_spectrograms
