@@ -395,8 +395,9 @@ def llama_like(path):
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     table = {token: number for number, token in enumerate(alphabet)}
-    table |= {f"<|unused {number}|>": number for number in range(len(table), 128_256) if number != 128_000}
-    made = Tokenizer(models.BPE(table | {"<|begin_of_text|>": 128_000}, []))
+    special = {128_000: "<|begin_of_text|>", 128_009: "<|eot_id|>"}
+    table |= {special.get(number, f"<|unused {number}|>"): number for number in range(len(table), 128_256)}
+    made = Tokenizer(models.BPE(table, []))
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     made.post_processor = processors.TemplateProcessing("<|begin_of_text|> $A", None, [("<|begin_of_text|>", 128_000)])
     made.save(str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-BEGIN = 128_000
+BEGIN, END = 128_000, 128_009
 
 
 def ids_of(text: str) -> list[int]:
@@ -17,7 +17,7 @@ def write_tokenizer(path: Path) -> Path:
     """Write a ``tokenizer.json`` of 128,256 tokens: ASCII characters have their codes, and texts a token before."""
     vocab = {chr(code): code for code in range(33, 127)} | {"Ġ": 32}
     taken = {*vocab.values(), BEGIN}
-    vocab |= {f"<|{number}|>": number for number in range(128_256) if number not in taken}
+    vocab |= {f"<|{number}|>": number for number in range(128_256) if number not in {*taken, END}}
     begin = "<|begin_of_text|>"
     template = {
         "type": "TemplateProcessing",
@@ -29,7 +29,7 @@ def write_tokenizer(path: Path) -> Path:
         "version": "1.0",
         "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
         "post_processor": template,
-        "model": {"type": "BPE", "vocab": vocab | {begin: BEGIN}, "merges": []},
+        "model": {"type": "BPE", "vocab": vocab | {begin: BEGIN, "<|eot_id|>": END}, "merges": []},
     }
     path.write_text(json.dumps(content), encoding="utf-8")
     return path

@@ -1429,6 +1429,9 @@ ELSEWHERE_BY_WORDS = {
     "one of that size: tts-prep remove": (
         "export/test_token_layouts.py::test_neutts_has_a_data_set_of_texts_and_flat_codes"
     ),
+    "twice; repeat the command that made it with --update --frontend none, so ": (
+        "export/test_token_layouts.py::test_zipvoice_has_cuts_with_mels_before_its_factor_and_tokens_in_supervisions"
+    ),
     "tokenizer:tokenizer.json, the file of its checkpoint": (
         "export/test_token_layouts.py::test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec"
     ),

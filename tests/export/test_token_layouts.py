@@ -139,7 +139,10 @@ def test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec(
 ) -> None:
     pytest.importorskip("tokenizers", reason="the extra tokenizers")
     given = add(store, "audio_codes@own", codes(7))
-    with pytest.raises(ConfigurationError, match=r"128,256 tokens, and the store has [0-9]+ symbols; repeat the com"):
+    with pytest.raises(
+        ConfigurationError,
+        match="token 128,000 is <.begin_of_text.>, and the store has no symbol there; repeat the command",
+    ):
         export(store, "orpheus", tmp_path / "out")
     audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
     text = {"frontend": f"tokenizer:{write_tokenizer(tmp_path / 'tokenizer.json')}"}
@@ -172,6 +175,12 @@ def test_zipvoice_has_cuts_with_mels_before_its_factor_and_tokens_in_supervision
     other = make_store(corpus, tmp_path / "other", preset="vocos", text=text)
     with pytest.raises(ConfigurationError, match="not made for ZipVoice: "):
         export(other, "zipvoice", tmp_path / "refused")
+    # Its SimpleTokenizer asserts that no token is there twice.
+    twice = make_store(
+        corpus, tmp_path / "twice", preset="zipvoice", text={**text, "symbols": "styletts2", "unknown": "drop"}
+    )
+    with pytest.raises(ConfigurationError, match='that of the store has "\'" twice; repeat the command'):
+        export(twice, "zipvoice", tmp_path / "refused")
 
 
 def arrow(path: Path) -> list[dict[str, Any]]:

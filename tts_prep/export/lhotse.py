@@ -3,6 +3,7 @@
 import gzip
 import json
 import tarfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
@@ -53,16 +54,18 @@ def export_zipvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     tokenizer reads the texts.
 
     Raises:
-        ConfigurationError: the mels are not those of ZipVoice; or ``_`` is another symbol than the padding.
+        ConfigurationError: the mels are not those of ZipVoice; or a symbol is twice in the table, such as ``_``.
     """
     for store in stores_of(dataset) if dataset.n_mels else ():
         check_store(ZIPVOICE, store, {}, "preset")
     symbols = [*dataset.symbols]
     if symbols:
         symbols[dataset.pad_id] = "_"
-        if symbols.count("_") > 1:
+        if twice := next((symbol for symbol, count in Counter(symbols).items() if count > 1), None):
             raise ConfigurationError(
-                f"{dataset.path}: ZipVoice pads with the symbol '_', which texts of the store have"
+                f"{dataset.path}: ZipVoice reads tables that have each symbol once, and '_' for the padding; that "
+                f"of the store has {twice!r} twice; repeat the command that made it with --update --frontend none, so "
+                "that ZipVoice's own tokenizer reads the texts, or with --symbols and its tokens.txt"
             )
         folder.write("tokens.txt", "".join(f"{symbol}\t{number}\n" for number, symbol in enumerate(symbols)))
     scale = get_preset(ZIPVOICE.presets[0]).config.compression.scale

@@ -87,6 +87,9 @@ _LLAMA: Final = 128_256
 
 _CODEBOOK: Final = 4_096
 
+_OF_LLAMA: Final = {128_000: "<|begin_of_text|>", 128_009: "<|eot_id|>"}
+"""Tokens by which the tokenizer is known."""
+
 
 def export_orpheus(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """Write ``data/train-00000.parquet`` and so on: lists of integers ``input_ids``, ``labels``, ``attention_mask``.
@@ -103,12 +106,14 @@ def export_orpheus(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """
     codes = find_codes(dataset, "Orpheus", 7)
     pa = import_pyarrow("Orpheus' files")
-    if len(dataset.symbols) < _LLAMA:
-        raise ConfigurationError(
-            f"{dataset.path}: Orpheus needs the ids of its tokenizer, of at least {_LLAMA:,} tokens, and the store has "
-            f"{len(dataset.symbols):,} symbols; repeat the command that made it with --update --frontend "
-            "tokenizer:tokenizer.json, the file of its checkpoint"
-        )
+    for number, token in _OF_LLAMA.items():
+        found = dataset.symbols[number] if number < len(dataset.symbols) else "no symbol"
+        if found != token:
+            raise ConfigurationError(
+                f"{dataset.path}: Orpheus needs the ids of its tokenizer, whose token {number:,} is {token}, and the "
+                f"store has {found} there; repeat the command that made it with --update --frontend "
+                "tokenizer:tokenizer.json, the file of its checkpoint"
+            )
     frontend = frontend_of(dataset.path) if len(dataset.speakers) > 1 else None
 
     def values(one: Utterance) -> dict[str, Any]:
