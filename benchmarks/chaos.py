@@ -502,7 +502,8 @@ def by_condition(rows: Sequence[Row], plan: Plan, options: argparse.Namespace) -
         "kills": replace(quiet, kills=plan.kills),
         "numbers of ranks": replace(quiet, phases=plan.phases),
         "small cache": replace(quiet, cache=plan.cache),
-        "all of these": plan,
+        "all, room for all": replace(plan, cache=ROOMY),
+        "all, small cache": plan,
     }
     cells, longest = [], {}
     for name, condition in conditions.items():
@@ -514,7 +515,7 @@ def by_condition(rows: Sequence[Row], plan: Plan, options: argparse.Namespace) -
             print(name, reader, found, file=sys.stderr, flush=True)
             missing, twice, wrong, died, *_ = found.values()
             longest[f"{name}, {reader}"] = float(found[LONGEST])
-            sent = [value for title, value in found.items() if title.startswith("bytes")]
+            sent = [value for title, value in found.items() if title.startswith("bytes") and died == "0"]
             again = found.get(RESTARTS, "0")
             ended = "yes" if died == "0" else "no"
             cells.append(

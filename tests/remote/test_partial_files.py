@@ -150,6 +150,23 @@ def test_a_download_goes_on_where_it_broke_off(folder: Path, tmp_path: Path) -> 
         assert web.requests[f"voice/{SHARD}"] == 3
 
 
+def test_attempts_are_counted_anew_when_much_has_arrived(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tts_prep.remote.server.BLOCK", 30_000)
+
+    def broken(answer: Answer) -> None:
+        if answer.name.endswith(SHARD):
+            answer.body = answer.body[:80_000]
+            answer.pieces, answer.pause = 8, 0.02
+
+    with serving(folder, broken) as web:
+        cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
+        cached.fetch(read_manifest(cached.folder).shards[0])
+        assert web.requests[f"voice/{SHARD}"] > QUICK.attempts
+    assert (cached.folder / SHARD).read_bytes() == (folder / "voice" / SHARD).read_bytes()
+
+
 @pytest.mark.parametrize("frames", [range(20, 60), range(20, 21)], ids=["longer", "shorter"])
 def test_a_partial_file_of_a_store_that_is_replaced_is_never_mixed_with_the_new_one(
     frames: range, folder: Path, tmp_path: Path
