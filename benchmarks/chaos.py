@@ -517,10 +517,8 @@ def by_condition(rows: Sequence[Row], plan: Plan, options: argparse.Namespace) -
             longest[f"{name}, {reader}"] = float(found[LONGEST])
             sent = [value for title, value in found.items() if title.startswith("bytes") and died == "0"]
             again = found.get(RESTARTS, "0")
-            ended = "yes" if died == "0" else "no"
-            cells.append(
-                [name, reader, ended, again, missing, twice, wrong, ", ".join(sent), found[LONGEST], found["seconds"]]
-            )
+            ended, step = ("yes", found[LONGEST]) if died == "0" else ("no", "")
+            cells.append([name, reader, ended, again, missing, twice, wrong, ", ".join(sent), step, found["seconds"]])
     titles = ["condition", "reader", "came to its end", RESTARTS, "missing", "twice", "wrong"]
     return [*titles, "bytes to each machine, of the least", "longest step, s", "seconds"], cells, longest
 
