@@ -26,5 +26,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if config.cache and config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("left_out"):
-        config.cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])
+    cache = getattr(config, "cache", None)  # None without pytest's plugin for it
+    if cache and config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("left_out"):
+        cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +111,19 @@ def test_neutts_has_a_data_set_of_texts_and_flat_codes(store: Path, tmp_path: Pa
         export(store, "neutts", tmp_path / "other")
 
 
-def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_without_repeated_frames(
-    corpus: Path, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def with_llamas_tokens(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("tokenizers", reason="the extra tokenizers")
+    folder = tmp_path_factory.mktemp("llama")
     audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
-    text = {"frontend": f"tokenizer:{write_tokenizer(tmp_path / 'tokenizer.json')}"}
-    store = make_store(corpus, tmp_path / "store", audio=audio, text=text)
+    text = {"frontend": f"tokenizer:{write_tokenizer(folder / 'tokenizer.json')}"}
+    return make_store(corpus, folder / "store", audio=audio, text=text)
+
+
+def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_without_repeated_frames(
+    with_llamas_tokens: Path, tmp_path: Path
+) -> None:
+    store = Path(shutil.copytree(with_llamas_tokens, tmp_path / "store"))
     given = codes(7)
     # Runs of one first code: the first frame of each stays.
     given["u1"][:, 0] = [5, 5, 5, 6, 5, 7, 7, 8, 8]
@@ -135,18 +142,15 @@ def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_withou
 
 
 def test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec(
-    store: Path, corpus: Path, tmp_path: Path
+    store: Path, with_llamas_tokens: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("tokenizers", reason="the extra tokenizers")
     given = add(store, "audio_codes@own", codes(7))
     with pytest.raises(
         ConfigurationError,
         match="token 128,000 is <.begin_of_text.>, and the store has no symbol there; repeat the command",
     ):
         export(store, "orpheus", tmp_path / "out")
-    audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
-    text = {"frontend": f"tokenizer:{write_tokenizer(tmp_path / 'tokenizer.json')}"}
-    other = make_store(corpus, tmp_path / "other", audio=audio, text=text)
+    other = Path(shutil.copytree(with_llamas_tokens, tmp_path / "other"))
     given["u3"][2, 6] = 4096
     add(other, "snac@own", given)
     with pytest.raises(ConfigurationError, match="codes from 0 to 4,095, and snac of u3 has [0-9]+ to 4,096"):
