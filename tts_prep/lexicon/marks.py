@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.lexicon.words import phones_of
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 from tts_prep.preprocess.text.frontends.plain import MARKS
 
@@ -100,6 +99,9 @@ class Marks:
                 yield match[0], match[0]
                 continue
             if self._policy == "phones" and (phones := _phones_in(group)):
+                # Most runs have no phones in texts, and do without the module.
+                from tts_prep.lexicon.words import phones_of
+
                 try:
                     yield group["word"] or "", phones_of(f"the mark {match[0][:60]!r}", phones, self._frontend)
                 except ConfigurationError as error:
