@@ -100,6 +100,7 @@ def remains(folder: Path, rows: set[int], waveforms: dict[int, bytes]) -> list[t
     return found
 
 
+@pytest.mark.whole
 def test_nothing_of_removed_rows_remains(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     make(capsys, folder, folder / "corpus", folder / "made", [*range(N_ROWS)])
     dataset = UtteranceDataset(folder / "made")
