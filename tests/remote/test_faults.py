@@ -39,9 +39,12 @@ KILLS = int(os.environ.get("DOWNLOAD_KILLS", "4"))
 
 
 def check_cache(cache: Path, original: Path) -> None:
-    """Check that whatever has its name in a cache is whole and right, and that nothing else lies there."""
+    """Check that whatever has its name in a cache is whole and right, and that all else is parts of files."""
+    sizes = {path.stat().st_size for path in original.rglob("*") if path.is_file()}
     for path in cache.rglob("*"):
-        if path.is_file() and path.name not in (".lock", "current"):
+        if path.parent.name == ".partial":
+            assert path.stat().st_size in sizes
+        elif path.is_file() and path.name not in (".lock", "current"):
             name = path.relative_to(cache).parts[3:]
             assert name, path
             assert path.read_bytes() == original.joinpath(*name).read_bytes()

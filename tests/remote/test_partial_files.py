@@ -14,7 +14,7 @@ import pytest
 from stores import make_rows, write_store
 from web_server import Answer, serving
 
-from tts_prep.errors import StoreError
+from tts_prep.errors import CannotReadError, StoreError
 from tts_prep.format.records.manifest import FileEntry, read_manifest
 from tts_prep.remote.cache import CachedStore
 from tts_prep.remote.fetching import fetch_store
@@ -166,6 +166,41 @@ def test_attempts_are_counted_anew_when_much_has_arrived(
         cached.fetch(read_manifest(cached.folder).shards[0])
         assert web.requests[f"voice/{SHARD}"] > QUICK.attempts
     assert (cached.folder / SHARD).read_bytes() == (folder / "voice" / SHARD).read_bytes()
+
+
+def test_what_arrived_before_a_server_went_away_is_there_for_the_next_command_on_a_disk_with_room_for_the_rest(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaking(answer: Answer) -> None:
+        if answer.name.endswith(SHARD):
+            answer.body = half(answer.body)[: 100_000 if answer.number else None]
+            answer.pieces, answer.pause = 20, 0.02
+
+    disk = shutil.disk_usage(tmp_path)
+    whole = (folder / "voice" / SHARD).read_bytes()
+    copy = tmp_path / "copy"
+    with serving(folder, breaking) as web:
+        url = f"{web.url}/voice"
+        with pytest.raises(CannotReadError):
+            fetch_store(url, copy, patience=Patience(attempts=2, wait=0.001, outage=0))
+        cached = CachedStore(url, tmp_path / "cache", patience=Patience(attempts=2, wait=0.001, outage=0))
+        entry = read_manifest(cached.folder).shards[0]
+        with pytest.raises(CannotReadError):
+            cached.fetch(entry)
+        web.fault = None
+        (partial,) = (tmp_path / "cache" / ".partial").iterdir()
+        here = partial.stat().st_blocks * 512
+        assert here >= len(whole) // 4
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: disk._replace(free=len(whole) - here + 1))
+        before = web.sent
+        cached.fetch(entry)
+        assert web.sent - before < len(whole) - len(whole) // 4
+        left = [path for path in copy.rglob("*.partial") if path.stat().st_size]
+        missing = sum(entry.size for entry in read_manifest(cached.folder).files if not (copy / entry.file).exists())
+        free = missing - sum(path.stat().st_blocks * 512 for path in left) + 1
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: disk._replace(free=free))
+        fetch_store(url, copy)
+    assert (tmp_path / "copy" / SHARD).read_bytes() == (cached.folder / SHARD).read_bytes() == whole
 
 
 @pytest.mark.parametrize("frames", [range(20, 60), range(20, 21)], ids=["longer", "shorter"])

@@ -16,7 +16,7 @@ from tts_prep.progress import Progress, ShowProgress, in_notebooks
 from tts_prep.quantities import bytes_text
 from tts_prep.remote.server import THREADS, Server
 from tts_prep.remote.transfer import Patience
-from tts_prep.remote.written_once import has_size, written_once
+from tts_prep.remote.written_once import allocated, has_size, written_once
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def _check_folder(folder: Path, data: bytes, manifest: Manifest) -> None:
 
 def _check_disk(folder: Path, manifest: Manifest) -> None:
     """Check that the disk has room for the files that are not here."""
-    needed = sum(entry.size for entry in manifest.files if not has_size(folder / entry.file, entry.size))
+    missing = [entry for entry in manifest.files if not has_size(folder / entry.file, entry.size)]
+    partial = [folder / f"{entry.file}{PARTIAL_SUFFIX}" for entry in missing]
+    needed = sum(entry.size for entry in missing) - sum(allocated(path.stat()) for path in partial if path.is_file())
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise WriteError(

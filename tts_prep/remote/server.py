@@ -263,6 +263,7 @@ class Server:
                 raise
             except Exception as error:  # every library below fsspec has its own
                 if arrival.done >= mark:
+                    is_away = is_away and self._answers_again(began)
                     began, number, mark = arrival.last, 1, arrival.done + BLOCK
                 away = time.monotonic() - began
                 has_failed = number >= patience.attempts or time.monotonic() - arrival.last > patience.stall
@@ -277,10 +278,15 @@ class Server:
                     _LOG.warning("%s: no answer (%s); waiting up to %.0f s for it", self.shown, what, patience.outage)
             else:
                 if is_away:
-                    _LOG.warning("%s: answers again after %.0f s", self.shown, time.monotonic() - began)
+                    self._answers_again(began)
                 return found
             if stop.wait(wait):
                 raise Stopped
+
+    def _answers_again(self, began: float) -> bool:
+        """Say that a server which was away answers, and return whether it is away."""
+        _LOG.warning("%s: answers again after %.0f s", self.shown, time.monotonic() - began)
+        return False
 
     def _error(self, name: str, error: Exception, attempts: int) -> TtsPrepError:
         where = f"{self.shown}/{name}"

@@ -19,7 +19,7 @@ from typing import Final
 from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.files.regular_files import open_regular
 from tts_prep.format.layout import MANIFEST
-from tts_prep.remote.written_once import is_at, try_lock
+from tts_prep.remote.written_once import allocated, is_at, try_lock
 
 PARTIAL: Final = ".partial"
 """The folder of files that are being downloaded."""
@@ -93,7 +93,7 @@ class CacheSpace:
             WriteError: the disk is full.
         """
         if self._size is None:
-            self._check_disk(size)
+            self._check_disk(size - allocated(os.fstat(file.fileno())))
         elif size > self._size:
             raise CacheFullError(f"{self._cache}: cache_size is {self._size:,} bytes, a file of the store has {size:,}")
         until = time.monotonic() + (patience or 0.0)

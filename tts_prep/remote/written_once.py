@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 
-from tts_prep.errors import StoreError, StoreInUseError, WriteError
+from tts_prep.errors import CannotReadError, StoreError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import sync
 
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
@@ -69,8 +69,10 @@ def written_once(
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
         sync(path.parent)
-    except (StoreError, OSError) as error:  # and not if it is interrupted: the next one goes on
-        partial.unlink(missing_ok=True)
+    except (StoreError, OSError) as error:
+        # And not if it is interrupted, or broken off by the server: the next one goes on.
+        if not isinstance(error, CannotReadError) or not allocated(os.fstat(file.fileno())):
+            partial.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _write_error(path, error) from error
         raise
@@ -120,6 +122,11 @@ def has_size(path: Path, size: int) -> bool:
         return path.stat().st_size == size
     except OSError:
         return False
+
+
+def allocated(status: os.stat_result) -> int:
+    """Return the bytes that a file takes on its disk: fewer than its size where room is only reserved."""
+    return status.st_blocks * 512
 
 
 def is_at(file: FileIO, path: Path) -> bool:
