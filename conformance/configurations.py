@@ -3,9 +3,9 @@
     python conformance/configurations.py DIR --write docs/presets-configurations.json
 
 DIR has a checkout of each repository of `SOURCES` at its commit, in a folder of its name. Every JSON and YAML file that
-names a hop or a filter bank is read, and stands in the list that is written. The mels of files of eleven repositories
-are compared with their sources' code as in conformance/presets.py, with the environment of that script; those of the
-presets, which most other files are, are compared by it.
+names a hop or a filter bank is read, and stands in the list that is written. The mel of each file that is read is
+compared with its source's code as in conformance/presets.py, with the environment of that script. Where it differs by
+more than 2e-6 and has pre-emphasis, both sides are compared without it besides.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import logging
 import re
 import sys
+import tempfile
 import types
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +28,7 @@ import numpy as np
 import scipy.signal
 import torch
 import yaml
-from presets import HIFIGAN, Mel, take, tensor
+from presets import HIFIGAN, RECORDING, Mel, sources, take, tensor, torchaudio
 
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.audio.config import MelConfig
@@ -80,11 +81,44 @@ def _hifigan(folder: str) -> Callable[[Path, Path], Mel]:
     return found
 
 
-def _vits(root: Path, path: Path) -> Mel:
-    d = json.loads(path.read_text(encoding="utf-8"))["data"]
-    code = take(root / "vits/mel_processing.py", *HIFIGAN, "mel_spectrogram_torch")
-    keys = ("filter_length", "n_mel_channels", "sampling_rate", "hop_length", "win_length", "mel_fmin", "mel_fmax")
-    return lambda x: code.mel_spectrogram_torch(tensor(x), *(d[key] for key in keys))[0]
+def _vits(mel_processing: str) -> Callable[[Path, Path], Mel]:
+    def found(root: Path, path: Path) -> Mel:
+        d = json.loads(path.read_text(encoding="utf-8"))["data"]
+        code = take(root / mel_processing, *HIFIGAN, "mel_spectrogram_torch")
+        keys = ("filter_length", "n_mel_channels", "sampling_rate", "hop_length", "win_length", "mel_fmin", "mel_fmax")
+        return lambda x: code.mel_spectrogram_torch(tensor(x), *(d[key] for key in keys))[0]
+
+    return found
+
+
+def _vocos(root: Path, path: Path) -> Mel:
+    given = {"torchaudio": torchaudio(root), "safe_log": take(root / "vocos/vocos/modules.py", "safe_log").safe_log}
+    code = take(root / "vocos/vocos/feature_extractors.py", "FeatureExtractor", "MelSpectrogramFeatures", **given)
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))["model"]["init_args"]["feature_extractor"]
+    features = code.MelSpectrogramFeatures(**settings["init_args"])
+    return lambda x: features(tensor(x))[0]
+
+
+def _f5_tts(root: Path, path: Path) -> Mel:
+    names = ("MelSpec", "get_vocos_mel_spectrogram", "vocos_mel_stft_cache")
+    code = take(root / "F5-TTS/src/f5_tts/model/modules.py", *names, torchaudio=torchaudio(root))
+    layer = code.MelSpec(**yaml.safe_load(path.read_text(encoding="utf-8"))["model"]["mel_spec"])
+    return lambda x: layer(tensor(x))[0]
+
+
+def _of_preset(preset: Callable[[Path], str]) -> Callable[[Path, Path], Mel]:
+    """Return the mels of conformance/presets.py, whose code reads the file itself, or no file."""
+
+    def found(root: Path, path: Path) -> Mel:
+        make = next(make for name, _, make in sources(root) if name == preset(path))
+
+        def mel(x: np.ndarray) -> Any:
+            RECORDING.samples, RECORDING.rate = x, read_vocoder_config(path).mel.sample_rate
+            return make()(x)
+
+        return mel
+
+    return found
 
 
 def _wavenet_vocoder(root: Path, path: Path) -> Mel:
@@ -172,7 +206,17 @@ MELS = {
     "kan-bayashi/ParallelWaveGAN": _parallel_wavegan,
     "jik876/hifi-gan": _hifigan("hifi-gan"),
     "NVIDIA/BigVGAN": _hifigan("BigVGAN"),
-    "jaywalnut310/vits": _vits,
+    "jaywalnut310/vits": _vits("vits/mel_processing.py"),
+    "myshell-ai/MeloTTS": _vits("MeloTTS/melo/mel_processing.py"),
+    "RVC-Boss/GPT-SoVITS": _vits("GPT-SoVITS/GPT_SoVITS/module/mel_processing.py"),
+    "gemelo-ai/vocos": _vocos,
+    "SWivid/F5-TTS": _f5_tts,
+    # Its code has the settings as constants.
+    "yl4579/StyleTTS2": _of_preset(lambda _: "styletts2"),
+    "shivammehta25/Matcha-TTS": _of_preset(
+        lambda path: {"vctk": "matcha-vctk", "ljspeech": "matcha"}.get(path.stem, "matcha-hi-fi-captain")
+    ),
+    "FunAudioLLM/CosyVoice": _of_preset(lambda path: path.stem),
     "r9y9/wavenet_vocoder": _wavenet_vocoder,
     "maum-ai/univnet": _univnet,
 }
@@ -189,6 +233,17 @@ def difference(config: MelConfig, mel: Mel) -> float:
     if theirs.shape != ours.shape:
         raise ValueError(f"[n_mels, n_frames] is {theirs.shape} there and {ours.shape} here")
     return float(np.abs(ours - theirs).max())
+
+
+LIMIT = 2e-6
+
+
+def without_preemphasis(path: Path, folder: Path) -> Path:
+    """Write a configuration file into a folder again, with a pre-emphasis of 0, and return the new file."""
+    written = folder / path.name
+    text = re.sub(r'("preemphasis": *)[\d.]+', r"\g<1>0.0", path.read_text(encoding="utf-8"))
+    written.write_text(text, encoding="utf-8")
+    return written
 
 
 REFUSED_BY_NAME = re.compile(r"a file of ([^:]+):")
@@ -208,6 +263,7 @@ def main() -> None:
     for source, (commit, systems) in SOURCES.items():
         found: Counter[str] = Counter()
         differences: list[float] = []
+        without: list[float] = []
         listed: dict[str, str] = {}
         files = [path for kind in ("json", "yaml", "yml") for path in (root / source.split("/")[1]).rglob(f"*.{kind}")]
         for path in sorted(files):
@@ -224,6 +280,10 @@ def main() -> None:
                 outcome = "preset" if settings.preset else "other"
                 if source in MELS:
                     differences.append(difference(settings.mel, MELS[source](root, path)))
+                    if differences[-1] > LIMIT and settings.mel.preemphasis:
+                        with tempfile.TemporaryDirectory() as name:
+                            plain = without_preemphasis(path, Path(name))
+                            without.append(difference(read_vocoder_config(plain).mel, MELS[source](root, plain)))
             found[outcome] += 1
             listed[str(path.relative_to(root / source.split("/")[1]))] = outcome
             if system is not None and system not in systems:
@@ -238,6 +298,8 @@ def main() -> None:
         print(f"| {' | '.join(map(str, (*cells, compared)))} |")
         counts += found
         of_mels = {"compared": len(differences), "largest": largest}
+        if without:
+            of_mels["without_preemphasis"] = {"compared": len(without), "largest": max(without)}
         rows.append({"repository": source, "commit": commit, **of_mels, "files": listed})
     if options.write:
         value = {"wrong": len(wrong), "rows": rows}

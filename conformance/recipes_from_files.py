@@ -3,13 +3,15 @@
     python conformance/recipes_from_files.py CHECKOUTS [CLIPS...] --write docs/recipes-recordings.json
 
 CHECKOUTS, CLIPS, the environment and the recordings are those of conformance/recordings.py; needed besides are pandas,
-examples/transformer_tts of Parakeet@0327874, and the program sox, which does for Vocos what torchaudio did with its
-library. The dataset and collate function of a source run as they stand, in float64, on the recordings that they read,
-and the command makes a store with the recipe's preset, of which the recipe makes the batch. The ids of texts are the
-store's on both sides; conformance/symbols.py compares these. What a source draws at random is the recipe's draw.
+pyworld, examples/transformer_tts of Parakeet@0327874, and the program sox, which does for Vocos what torchaudio did
+with its library. The dataset and collate function of a source run as they stand, in float64, on the recordings that
+they read, and the command makes a store with the recipe's preset, of which the recipe makes the batch. The ids of texts
+are the store's on both sides; conformance/symbols.py compares these. What a source draws at random is the recipe's
+draw.
 
 Recipes of codes have no mels: conformance/token_layouts.py and codec_language_models.py compare their files.
-conformance/fastspeech2.py and speechain.py compare those two, and recordings.py what is before their mels.
+conformance/fastspeech2.py compares that one, speechain.py all configurations of SpeeChain on recordings of noise, and
+recordings.py what is before the mels.
 """
 
 from __future__ import annotations
@@ -37,13 +39,15 @@ from typing import Any
 import librosa
 import numpy as np
 import pandas as pd
+import pyworld
+import scipy.interpolate
 import scipy.io.wavfile
 import scipy.ndimage
 import scipy.stats
 import soundfile
 import torch
-from presets import HIFIGAN, library, take, torchaudio
-from recordings import AUDIO, make_recordings
+from presets import HIFIGAN, library, sources, take, torchaudio
+from recordings import AUDIO, NotReadError, make_recordings, speechain_script
 
 from tts_prep import recipes
 from tts_prep.cli.main import main as tts_prep
@@ -55,10 +59,6 @@ Batch = dict[str, Any]
 TEXTS = ("A pale hat.", "She sells sea shells.", "What a day it was!", "Go.", "Printing, in the only sense.")
 SEGMENT = 8192
 NOT_16 = "not 16 bits"
-
-
-class NotReadError(Exception):
-    """The source does not take such a recording; the argument says which."""
 
 
 def load(path: Any, sr: int | None = 22_050, mono: bool = True) -> tuple[Any, int]:
@@ -527,13 +527,84 @@ def wavenet(corpus: Corpus) -> Compared:
     yield name, len(found), *named("audio mel start", *both)
 
 
+def speechain(corpus: Corpus) -> Compared:
+    pitch = "pitch:unvoiced=interpolated,floor=80,ceiling=400"
+    store = corpus.store("speechain-tts", "--frontend", "characters", "--feature", pitch)
+    at = corpus.root / "SpeeChain/speechain"
+    reading = take(at / "utilbox/data_loading_util.py", sf=soundfile, parse_path_args=str, json=json)
+    code = take(
+        at / "dataset/speech_text.py", "SpeechTextDataset", torchaudio=AUDIO, partial=functools.partial,
+        Dataset=take(at / "dataset/abs.py", "Dataset", ABC=object, **vars(reading)).Dataset,
+        read_data_by_path=reading.read_data_by_path,
+        convert_wav_to_pitch=take(
+            at / "utilbox/feat_util.py", "convert_wav_to_pitch", pyworld=pyworld, interp1d=scipy.interpolate.interp1d,
+            to_native=take(at / "utilbox/tensor_util.py", "to_native").to_native,
+        ).convert_wav_to_pitch,
+    )  # fmt: skip
+    spectrogram = {preset: mel for preset, _, mel in sources(corpus.root)}["speechain-tts"]()
+    write, written = speechain_script(corpus.root), corpus.folder / "written"
+    rng, tokens = np.random.default_rng(46), ("<space>", "HH", "AH0", "L")
+    texts = {uid: ["<space>", *rng.choice(tokens, 6), "L", "<space>"] for uid in store.id}
+    lines = {
+        "text": {uid: repr([str(token) for token in text]) for uid, text in texts.items()},
+        "duration": {uid: repr([f"{x:.2f}" for x in rng.uniform(0.01, 0.3, len(text))]) for uid, text in texts.items()},
+    }
+
+    def listed(side: str, values: dict[str, dict[str, str]]) -> dict[str, str]:
+        """Write files of ids and values, and return their paths by field."""
+        paths = {name: corpus.folder / f"{side}-idx2{name}" for name in values}
+        for name, path in paths.items():
+            path.write_text("".join(f"{uid} {value}\n" for uid, value in values[name].items()))
+        return {name: str(path) for name, path in paths.items()}
+
+    def item(path: Path) -> Any:
+        values = {name: {path.stem: value[path.stem]} for name, value in lines.items()}
+        paths = listed("theirs", {"feat": {path.stem: str(write(path, written))}, **values})
+        example = code.SpeechTextDataset(paths, sample_rate=22_050, pitch_conf={"hop_length": 256})[path.stem]
+        if example is None:
+            raise NotReadError("no voiced frame")
+        return example
+
+    def batches(values: dict[str, dict[str, str]], size: int, **more: Any) -> Any:
+        conf = {"main_data": listed("ours", values), "sample_rate": 22_050, **more}
+        conf = {"dataset_type": "speech_text.SpeechTextDataset", "dataset_conf": conf, "batch_size": size}
+        config = {"type": "abs.Iterator", "conf": {**conf, "shuffle": False}}
+        (loader,) = recipes.build_iterators({"test": config})["test"].loaders.values()
+        orders = ([loader.dataset.ids[i] for i in batch] for batch in loader.sampler.order(0))
+        return list(zip(orders, loader, strict=True))
+
+    found = corpus.read(store, item)
+    places = {uid: f"{store.path}:{i}" for i, uid in enumerate(store.id)}
+    samples = {uid: soundfile.read(written / f"wav/{uid}.wav", dtype="float32")[0] for uid in found}
+    other = {uid for uid in found if not np.array_equal(samples[uid], store[store.id.index(uid)].audio)}
+    for what, ids in ((f", {LAST_BIT}", other), ("", found.keys() - other)):
+        values = {name: {uid: value[uid] for uid in ids} for name, value in lines.items()}
+        waveforms = {uid: f"{places[uid]}:waveform" for uid in ids}
+        ((order, ours),) = batches({"feat": waveforms, **values}, len(ids), pitch_conf={"hop_length": 256})
+        theirs = object.__new__(code.SpeechTextDataset).collate_fn([found[uid] for uid in order])
+        # Its model makes the mels: in batches of one, since there is no reflection before the padding of others.
+        mels = batches({"feat": {uid: places[uid] for uid in ids}}, 1)
+        both = (
+            {**theirs, "mel": [spectrogram(samples[uid]).T for (uid,), _ in mels]},
+            {**ours, "mel": [batch["feat"][0] for _, batch in mels]},
+        )
+        for side in both:
+            side["text"] = [[tokens.index(token) for token in text] for text in side["text"]]
+        yield f"heli-qi/SpeeChain wave_downsampler.py, SpeechTextDataset, Speech2MelSpec{what}", len(ids), *both
+
+
 RECIPES: dict[str, Callable[[Corpus], Compared]] = {
     "hifigan": hifigan, "bigvgan": bigvgan, "vocos": vocos, "vits": vits, "matcha": matcha, "f5-tts": f5_tts,
     "styletts2": styletts2, "piper": piper, "fastpitch": fastpitch, "parakeet": parakeet, "parakeet-wavenet": wavenet,
+    "speechain": speechain,
 }  # fmt: skip
 
 PEAK_CUT = "the peak in the samples behind the last frame"
-CAUSES = {PEAK_CUT: "`peak`: the original scales what it has cut, the recipe the mel, and with it 1e-9 under the root"}
+LAST_BIT = "another last bit"
+CAUSES = {
+    PEAK_CUT: "`peak`: the original scales what it has cut, the recipe the mel, and with it 1e-9 under the root",
+    LAST_BIT: "`written`: another last bit of 16, where float32 had another one before",
+}
 """Why a row differs by more than 2e-6: a part of its name, the setting, and what of it."""
 
 RELATIVE = ("spec", "spectrograms", "pitch", "energy")

@@ -150,6 +150,33 @@ AUDIO = types.SimpleNamespace(
 )
 
 
+def speechain_script(root: Path) -> Callable[[Path, Path], Path]:
+    """Return what writes a recording into a folder at 22,050 Hz, by SpeeChain's script, and returns the file."""
+
+    def read_data(path: str, **_: Any) -> tuple[torch.Tensor, int]:
+        x, rate = load(path)
+        return x.T, rate
+
+    written_by = types.SimpleNamespace(
+        default_subtype=soundfile.default_subtype,
+        write=lambda data, **given: soundfile.write(data=np.asarray(data, np.float32), **given),
+    )
+    downsample = take(
+        root / "SpeeChain/datasets/pyscripts/wave_downsampler.py", "waveform_downsample",
+        torchaudio=AUDIO, sf=written_by, tqdm=lambda x: x, read_data_by_path=read_data,
+    )  # fmt: skip
+
+    def write(path: Path, folder: Path) -> Path:
+        found = soundfile.info(path)
+        if found.channels > 1:
+            raise NotReadError("two channels")
+        if found.samplerate < 22_050:
+            raise NotReadError("a lower rate, which it takes for its own")
+        return Path(downsample.waveform_downsample([["a", str(path), None]], str(folder), 22_050)[0][1])
+
+    return write
+
+
 def readers(root: Path) -> dict[str, Reader]:
     """Return what reads a recording as a preset's source does, for its mel of conformance/presets.py."""
 
@@ -328,28 +355,11 @@ def readers(root: Path) -> dict[str, Reader]:
             # The first line of process_utterance.
             return librosa.load(folder / "raw/LJSpeech/a.wav")
 
-    def read_data(path: str, **_: Any) -> tuple[torch.Tensor, int]:
-        x, rate = load(path)
-        return x.T, rate
-
-    written_by = types.SimpleNamespace(
-        default_subtype=soundfile.default_subtype,
-        write=lambda data, **given: soundfile.write(data=np.asarray(data, np.float32), **given),
-    )
-    downsample = take(
-        root / "SpeeChain/datasets/pyscripts/wave_downsampler.py", "waveform_downsample",
-        torchaudio=AUDIO, sf=written_by, tqdm=lambda x: x, read_data_by_path=read_data,
-    )  # fmt: skip
+    write_by_speechain = speechain_script(root)
 
     def speechain(path: Path) -> tuple[Array, int]:
-        if soundfile.info(path).channels > 1:
-            raise NotReadError("two channels")
         with tempfile.TemporaryDirectory() as name:
-            downsample.waveform_downsample([["a", str(path), None]], sample_rate=22_050, tgt_path=name)
-            written = Path(name) / "wav" / path.name
-            if soundfile.info(path).samplerate < 22_050:
-                raise NotReadError("a lower rate, which it takes for its own")
-            return soundfile.read(written, dtype="float32")
+            return soundfile.read(write_by_speechain(path, Path(name)), dtype="float32")
 
     load_wav = take(
         root / "wavenet_vocoder/audio.py",
