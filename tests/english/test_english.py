@@ -118,7 +118,7 @@ def test_a_number_without_a_name_is_read_digit_by_digit() -> None:
     assert normalize_english(f"{'9' * 5000}th").endswith("nine ninth")
 
 
-@pytest.mark.parametrize("piece", ["1", ".", "a.", "a-", "1.", "_"])
+@pytest.mark.parametrize("piece", ["1", ".", "a.", "a-", "1.", "_", "/.-"])
 def test_long_texts_without_spaces_are_searched_for_addresses_once(piece: str) -> None:
     # A search that begins anew at every character takes minutes for such a text.
     text = f"{piece * 50_000}. Write to me@x.com."

@@ -171,7 +171,7 @@ def test_a_rule_reads_its_examples_and_nothing_would_without_it(name: str) -> No
 
 
 @pytest.mark.parametrize(
-    "piece", ["1", "1,", "1.", "1-", "1/", "A", "A1", "A.", "a ", "Main ", "$1,", "1^", "6-4, ", "1°"]
+    "piece", ["1", "1,", "1.", "1-", "1/", "A", "A1", "A.", "a ", "Main ", "$1,", "1^", "6-4, ", "4-6, ", "1°"]
 )
 def test_a_long_text_without_an_end_takes_no_long_time(piece: str) -> None:
     started = time.process_time()
@@ -211,6 +211,11 @@ def test_a_long_text_without_an_end_takes_no_long_time(piece: str) -> None:
         ("A- and B-lists, an A-.", "A- and B-lists, an A minus."),
         ("Take US-50 E to 5 W Main St.", "Take US-fifty east to five West Main Street."),
         ("25.3M in 1900, 3M Company", "twenty-five point three million in nineteen hundred, three M Company"),
+        # Words that look like units.
+        ("2 t shirts and 3 bar stools", "two t shirts and three bar stools"),
+        ("In 2019 bar sales fell.", "In twenty nineteen bar sales fell."),
+        ("In 2010 MP for Bath, at 5 Ah I see.", "In twenty ten MP for Bath, at five Ah I see."),
+        ("a 2 t truck, 3 bar.", "a two tonne truck, three bars."),
     ],
 )
 def test_forms_beside_those_of_the_tables(text: str, said: str) -> None:

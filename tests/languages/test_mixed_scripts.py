@@ -74,6 +74,8 @@ def test_japanese_reads_english_that_open_jtalk_would_spell_in_kana() -> None:
         # What the dictionary has is read as it says.
         "Wi-FiとNASAとYouTube": "ワイファイとナサとユーチューブ",
         "Caféに入る": "カフェに入る",
+        "don’tと言う": "don'tと言う",
+        "þing、ðaとıstanbul": "thing、daとistanbul",
     }
     for text, as_kana in pairs.items():
         vowels = (frontend.phoneticize(written).lower() for written in (text, as_kana))
@@ -88,6 +90,7 @@ def test_korean_reads_parts_of_english_words_and_greek_letters() -> None:
     pytest.importorskip("ko_speech_tools", reason="ko-speech-tools is optional")
     frontend = get_frontend("korean")
     pairs = {"ChatGPT의 API": "챗지피티의 에이피아이", "β 테스트": "베타 테스트", "USB와": "유에스비와"}
+    pairs["그는 don’t 했다"] = "그는 don't 했다"
     for text, as_hangul in pairs.items():
         assert frontend.phoneticize(text) == frontend.phoneticize(as_hangul), text
     text = "iPhone과 β"

@@ -30,7 +30,7 @@ _SITE: Final = rf"(?<![\w@.]){_LABEL}(?:\.[a-z0-9-]{{1,63}}){{0,8}}\.(?:{_COMMON
 _IP: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?(?![\d.]*\d)"
 _FILE: Final = rf"(?<![\w.@/-])[A-Za-z][\w-]{{0,63}}\.(?:{_FILES})\b(?!\.?\w)"
 # "/etc/hosts", "~/.bashrc"
-_PLACE: Final = r"(?<![\w.)/])(?:~(?:/[\w.-]*\w)+|(?:/[A-Za-z_.][\w.-]*)+/[\w.-]*\w)"
+_PLACE: Final = r"(?<![\w.)/-])(?:~(?:/[\w.-]{0,63}\w){1,16}|(?:/[A-Za-z_.][\w.-]{0,63}){1,16}/[\w.-]{0,63}\w)"
 _ADDRESS: Final = re.compile(rf"{_EMAIL}|{_URL}|{_SITE}|{_IP}|{_FILE}|{_PLACE}")
 _INNER_DOT: Final = re.compile(r"\.\w")
 _PIECE: Final = re.compile(r"\d+|[^\W\d_]+|.")

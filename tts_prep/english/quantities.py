@@ -109,9 +109,15 @@ def _sum(match: re.Match[str]) -> str:
 UNITS: Final = _TABLES["quantities_units"]
 _PLURALS: Final = _TABLES["quantities_plurals"]
 # Ambiguous abbreviations, which are units only in special contexts.
-_ALONE: Final = frozenset(("g", "h", "l", "s", "t", "W", "V", "L", "pt", "MP", "hp", "bar"))
+_ALONE: Final = frozenset(("g", "h", "l", "s", "t", "W", "V", "L", "pt", "hp"))
 # What follows a unit, not another word that looks like one: "100 W bulb", "1.5 h.", but "5 W Main Street".
 _AFTER_ALONE: Final = re.compile(r"[.,;:)]|$| [a-z(]| [AD]C\b")
+# Words more often than units: "3 bar stools", "in 2010 MP for Bath".
+_RARE: Final = frozenset(("t", "bar", "MP", "Ah", "Pa", "PB", "kn", "mol", "atm", "fps", "px"))
+_AFTER_RARE: Final = re.compile(
+    r"[.,;:)]|$| \(| (?:of|per|at|and|or|to|is|are|was|were|in|over|truck|load|lorry|camera|battery)\b"
+)
+_IN_YEAR: Final = re.compile(r"\b[Ii]n (?:1[5-9]|20)\d\d $")
 _POWERS: Final = {"²": "square ", "2": "square ", "³": "cubic ", "3": "cubic "}
 _MEASURED_NUMBER: Final = (
     r"(?<![\w.,])(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?<=\d)(?: \d+/\d+)?"
@@ -233,6 +239,11 @@ def _unit(match: re.Match[str]) -> str:
         return match[0]
     if unit in _ALONE and match["gap"] == " " and not (match["per"] or _AFTER_ALONE.match(match.string, match.end())):
         return match[0]
+    if unit in _RARE and match["gap"] == " " and not match["per"]:
+        start = match.start("unit")
+        is_year = _IN_YEAR.search(match.string[max(0, start - 9) : start])
+        if is_year or not _AFTER_RARE.match(match.string, match.end()):
+            return match[0]
     one = UNITS.get(unit) or UNITS[unit.lower()]
     # "a 5-km race" and "a .38-cal revolver" name one.
     name = one if number == "1" or match["gap"] == "-" or _names_one(match) else many(one)

@@ -181,7 +181,7 @@ class JapaneseFrontend(VocabFrontend):
         return {**{name: importlib.metadata.version(name) for name in packages}, **english().software()}
 
 
-_LATIN: Final = re.compile("[A-Za-z]+(?:[-'’][A-Za-z]+)*")
+_LATIN: Final = re.compile("[A-Za-z]+(?:[-'][A-Za-z]+)*")
 
 
 @lru_cache(maxsize=4096)

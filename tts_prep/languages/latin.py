@@ -6,15 +6,17 @@ from functools import cache, lru_cache
 from typing import Final
 
 from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
-from tts_prep.preprocess.text.tables import word_tables
+from tts_prep.preprocess.text.tables import word_table, word_tables
 
 # ChatGPT, iPhone, McDonald.
 _PART: Final = re.compile("[A-Z]+(?![a-z])|(?:Mc)?[A-Z]?[^A-Z]+|[A-Z]")
 # Longer ones in capitals are words.
 _INITIALS: Final = re.compile("[A-Z]{1,5}|[A-Za-z]|[^AEIOUYaeiouyÀ-ɏ]+")
-LATIN_WORD: Final = re.compile("[A-Za-z]+(?:['’][a-z]+)?")
-_ACCENTED: Final = re.compile("[À-ÖØ-öø-ɏ]")
-_LIGATURES: Final = dict(zip("ßæÆøØœŒłŁđĐ", ("ss", "ae", "Ae", "o", "O", "oe", "Oe", "l", "L", "d", "D"), strict=True))
+LATIN_WORD: Final = re.compile("[A-Za-z]+(?:'[a-z]+)?")
+_ACCENTED: Final = re.compile("[À-ÖØ-öø-ɏ]|(?<=[A-Za-z])’(?=[A-Za-z])")
+_LIGATURES: Final = word_table(
+    "’=' ß=ss æ=ae Æ=Ae ø=o Ø=O œ=oe Œ=Oe ł=l Ł=L đ=d Đ=D þ=th Þ=Th ð=d Ð=D ı=i ħ=h Ħ=H ŋ=n Ŋ=N ŧ=t Ŧ=T"
+)
 
 
 def parts(word: str) -> list[tuple[str, bool]]:
@@ -27,7 +29,7 @@ def parts(word: str) -> list[tuple[str, bool]]:
 
 
 def without_accents(text: str) -> str:
-    """Return a text with ``é`` as ``e`` and ``ß`` as ``ss``."""
+    """Return a text with ``é`` as ``e``, ``ß`` as ``ss``, ``þ`` as ``th``, and straight apostrophes in words."""
     if text.isascii():
         return text
     return _ACCENTED.sub(lambda match: _LIGATURES.get(match[0]) or unicodedata.normalize("NFD", match[0])[0], text)
