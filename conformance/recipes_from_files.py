@@ -560,10 +560,8 @@ def speechain(corpus: Corpus) -> Compared:
     def item(path: Path) -> Any:
         values = {name: {path.stem: value[path.stem]} for name, value in lines.items()}
         paths = listed("theirs", {"feat": {path.stem: str(write(path, written))}, **values})
-        example = code.SpeechTextDataset(paths, sample_rate=22_050, pitch_conf={"hop_length": 256})[path.stem]
-        if example is None:
-            raise NotReadError("no voiced frame")
-        return example
+        # None without a voiced frame: its collate function leaves that out.
+        return code.SpeechTextDataset(paths, sample_rate=22_050, pitch_conf={"hop_length": 256})[path.stem]
 
     def batches(values: dict[str, dict[str, str]], size: int, **more: Any) -> Any:
         conf = {"main_data": listed("ours", values), "sample_rate": 22_050, **more}

@@ -11,6 +11,7 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.recipes import build_iterators
 from tts_prep.recipes.speechain import MainDataset
 from tts_prep.recipes.speechain.iterators import cut_by_sum, split_batches
+from tts_prep.recipes.speechain.main_data import collate_main_data
 
 # As recipes/tts/libritts/train-clean-100/data_cfg has it: anchors, elements of lists, several iterators.
 TEACHER_FORCING = """
@@ -228,6 +229,14 @@ def test_data_selection(root, rows, selection, kept):
 def test_a_configuration_that_cannot_be_used_names_the_key(root, old, new, message):
     with pytest.raises(ConfigurationError, match=message):
         list(build_iterators(TEACHER_FORCING.replace(old, new).format(root=root))["test"])
+
+
+def test_what_has_no_voiced_frame_is_left_out_of_a_batch():
+    pitches = ([0, 0], [90, 91, 92], [0])
+    examples = [{"feat": np.ones((9, 1)), "text": str(n), "pitch": np.array(p)} for n, p in enumerate(pitches)]
+    batch = collate_main_data(examples)
+    assert (batch["text"], batch["pitch"].tolist(), len(batch["feat"])) == (["1"], [[90, 91, 92]], 1)
+    assert collate_main_data(examples[::2])["text"] == ["0", "2"]
 
 
 def test_ids_that_some_file_lacks_are_listed(tmp_path, root, rows):

@@ -324,7 +324,9 @@ def collate_main_data(examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     ``feat`` [B, T, D], ``pitch`` [B, T] and ``duration`` [B, L] are float32 and padded with zeros, with their lengths
     [B] int64 in ``feat_len``, ``pitch_len`` and ``duration_len``; ``spk_feat`` is stacked; everything else is a list.
+    Examples whose pitch has no voiced frame are left out, unless all are such.
     """
+    examples = [example for example in examples if np.any(example.get("pitch", 1))] or examples
     batch: dict[str, Any] = {}
     for name in examples[0]:
         values = [example[name] for example in examples]
