@@ -75,7 +75,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         import_librosa()
 
 
-FORKED_WORKERS = ForkedWorkers()
+try:
+    FORKED_WORKERS: ForkedWorkers | None = ForkedWorkers()
+except (OSError, ValueError):  # a temporary folder whose name is too long for a socket, or a system without forks
+    FORKED_WORKERS = None
 
 MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
@@ -153,7 +156,7 @@ def shared_hdf5_process(
 @pytest.fixture(autouse=True)
 def workers_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let worker processes start in no time, but for tests with the mark ``own_workers``."""
-    if not request.node.get_closest_marker("own_workers"):
+    if FORKED_WORKERS and not request.node.get_closest_marker("own_workers"):
         monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", FORKED_WORKERS)
 
 

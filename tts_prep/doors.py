@@ -190,8 +190,9 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
 
 
 def asked(door: str, name: str) -> Callable[..., Any]:
-    """Return what the row of a name names, or a function that does nothing if there is none."""
-    found = row(door, name)
+    """Return what the row of a room names, or a function that does nothing if the room is not there."""
+    # Not of another package: what hints and records sources for all commands must not end one.
+    found = rows(door).get(name)
     return load(door, found) if found else lambda *_, **__: None
 
 

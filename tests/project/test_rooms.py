@@ -96,6 +96,13 @@ def test_a_room_imports_the_core_and_the_rooms_that_it_declares(room: str) -> No
     assert used & set(ROOMS) - {room} == set(doors.rooms()[room].needs)
 
 
+def test_the_page_says_what_each_room_imports() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`\w+/`(?:, `\w+/`)*) \|.*\|([^|]*)\|$", page, re.MULTILINE)
+    found = {name: {*re.findall(r"`(\w+)`", cell)} for names, cell in rows for name in re.findall(r"`(\w+)/`", names)}
+    assert {name: found.get(name) for name in ROOMS} == {name: {*doors.rooms()[name].needs} for name in ROOMS}
+
+
 def test_no_rooms_need_each_other() -> None:
     left = {name: set(room.needs) for name, room in doors.rooms().items()}
     while ready := [name for name, needs in left.items() if not needs & left.keys()]:

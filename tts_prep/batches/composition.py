@@ -18,7 +18,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import with_info_of
-from tts_prep.loader.dataset.identity import fingerprint_of, is_subset, stores_of
+from tts_prep.loader.dataset.identity import MadeOfStores, fingerprint_of, is_subset, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, as_slice, row_at, select_rows
 from tts_prep.loader.dataset.utterances import UtteranceDataset
@@ -45,7 +45,7 @@ class Examples(Protocol[T_co]):
     def __getitem__(self, position: int, /) -> T_co: ...
 
 
-class DatasetMixin(ABC, Generic[T_co]):
+class DatasetMixin(MadeOfStores, ABC, Generic[T_co]):
     """Indexing and iteration for a class with ``get_example`` and ``__len__``.
 
     An integer, which may be negative, selects an example; a slice, positions or a mask give a lazy `SubsetDataset`.
@@ -111,10 +111,6 @@ class DatasetMixin(ABC, Generic[T_co]):
             return self.column(name)
         except ConfigurationError as error:
             raise AttributeError(str(error)) from None
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores from which the examples are made; [] if there are none."""
-        return []
 
     def _bases(self) -> Sequence[Any]:
         """Return the datasets from whose example ``i`` example ``i`` of this one is made."""

@@ -10,6 +10,14 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
 
 
+class MadeOfStores:
+    """Base class of datasets that are made of stores, which people's own are not, whatever names they have."""
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores from which the examples are made; [] if there are none."""
+        return []
+
+
 def fingerprint_of(dataset: Any) -> str:
     """Return a string that identifies the content of a dataset, also of torch's ``Subset``."""
     if hasattr(type(dataset), "fingerprint"):
@@ -23,9 +31,8 @@ def stores_of(dataset: Any) -> list[StoreMetadata]:
     """Return the metadata of the stores from which the examples of a dataset are made; [] if they are unknown."""
     if isinstance(dataset, UtteranceDataset):
         return [dataset.metadata]
-    if hasattr(type(dataset), "stores"):
-        found: list[StoreMetadata] = dataset.stores()
-        return found
+    if isinstance(dataset, MadeOfStores):
+        return dataset.stores()
     return stores_of(dataset.dataset) if is_subset(dataset) else []
 
 
