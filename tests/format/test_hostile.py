@@ -22,7 +22,7 @@ import tts_prep
 from tts_prep.cli.main import main
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.contents.shard import FindLocations, check_shard
+from tts_prep.format.contents.shard import FindLocations, inspect_shard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
@@ -74,7 +74,7 @@ def use(store: Path, find: FindLocations) -> list[Callable[[], object]]:
         lambda: list(verify_store(store, find=find)),
         lambda: command("info", store),
         lambda: command("info", store, "--json"),
-        lambda: check_shard(store / "shards/00001.h5", 1, find),
+        lambda: inspect_shard(store / "shards/00001.h5", 1, find),
     ]
 
 
@@ -344,7 +344,7 @@ def test_another_kind_of_dataset_in_a_shard_is_refused(
         replace(file[group or "/"], leaf, how, tmp_path / "outside")
     seal_again(store)
     with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
-        check_shard(store / "shards/00001.h5", 1, find)
+        inspect_shard(store / "shards/00001.h5", 1, find)
     with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
         reindex_store(store, find=find)
     use_all(store, find)
@@ -404,7 +404,7 @@ def test_another_kind_of_header_is_refused(store: Path, how: str, find: FindLoca
         elif how == "enormous":
             file.create_dataset("header", (), h5py.string_dtype("utf-8", (1 << 31) - 1))
     with pytest.raises(CorruptStoreError, match=r"00001\.h5"):
-        check_shard(path, 1, find)
+        inspect_shard(path, 1, find)
     use_all(store, find)
 
 

@@ -14,7 +14,7 @@ from stores import edit_manifest, make_rows, of_room, sealed, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import reindex_store
-from tts_prep.format.contents.shard import check_shard
+from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.hdf5.datasets import Locations
 from tts_prep.format.records.manifest import read_manifest, write_manifest
 from tts_prep.loader import UtteranceDataset
@@ -66,7 +66,7 @@ def test_a_shard_without_its_seal_is_refused_before_hdf5_opens_it(tmp_path: Path
         CorruptStoreError,
         match=r"00001\.h5: its seal is missing; 'tts-prep verify --repair",
     ):
-        check_shard(shard, 1, opened)
+        inspect_shard(shard, 1, opened)
 
 
 def test_a_store_is_opened_and_read_without_hdf5(tmp_path: Path) -> None:

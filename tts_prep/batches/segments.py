@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of
@@ -20,7 +21,7 @@ from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.loader.randomness import check_seed
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.loader.randomness import check_seed
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
 from tts_prep.recipes.accepted import HIFI_GAN, Lack, Recipe, Settings, as_read, check_store
 from tts_prep.recipes.file_list import ListedUtterances, Missing, no_lacks, read_list, read_npy

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_array_agreement
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.loader.randomness import check_seed
 from tts_prep.recipes.accepted import as_read
 from tts_prep.recipes.stores import RandomExamples, dataset_of, having
 

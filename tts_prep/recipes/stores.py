@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tts_prep.batches.composition import DatasetMixin
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.batches.wrappers import ChainDataset
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batch_info import info_of, with_info_of
@@ -13,7 +14,6 @@ from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws
 
 
 def dataset_of(store: Any) -> Any:

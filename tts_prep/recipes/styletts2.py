@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import pad_sequences
@@ -18,7 +19,7 @@ from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.randomness import EpochDraws, check_seed, digest
+from tts_prep.loader.randomness import check_seed, digest
 from tts_prep.recipes.accepted import STYLETTS2, Lack, Settings, as_read, check_store
 from tts_prep.recipes.file_list import Missing, absence, read_lines
 from tts_prep.recipes.stores import RandomExamples, dataset_of, ood_texts

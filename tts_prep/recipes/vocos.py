@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Utterance
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.loader.randomness import check_seed
 from tts_prep.recipes.accepted import VOCOS, Settings, as_read
 from tts_prep.recipes.file_list import ListedUtterances, Missing, read_list
 from tts_prep.recipes.stores import RandomExamples

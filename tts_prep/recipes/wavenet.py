@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws, check_seed
+from tts_prep.loader.randomness import check_seed
 from tts_prep.recipes.accepted import WAVENET, ChecksStores, Settings, StoreCheck
 
 

@@ -12,11 +12,12 @@ from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, br
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
 from tts_prep.format.contents.ood_texts import check_ood_texts
-from tts_prep.format.contents.shard import CheckedShard, FindLocations, broken_datasets, broken_text, inspect_shard
-from tts_prep.format.files.checksums import FileDigest, digest_file
+from tts_prep.format.contents.shard import CheckedShard, FindLocations, inspect_shard
+from tts_prep.format.decoding import Record, parse_json
+from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, digest_file
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.files.regular_files import read_error
-from tts_prep.format.hdf5.datasets import Locations, check_tiling, location_crc32, map_file
+from tts_prep.format.hdf5.datasets import Locations, check_tiling, location_crc32, map_file, read_string
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PLAN, SOURCES
 from tts_prep.format.records.corrections import read_corrections
@@ -247,9 +248,9 @@ class _Verification:
         if not path.is_file():
             return ""
         try:
-            broken = broken_datasets(path, self._find(path))
+            broken = _broken_datasets(path, self._find(path))
             if broken:
-                return f": {broken_text(broken)}"
+                return f": {_broken_text(broken)}"
             if number is not None:
                 sha256 = digest_file(path).sha256
                 for other, entry in enumerate(self._manifest.shards):
@@ -301,3 +302,29 @@ def _check_rows(index: Index, manifest: Manifest) -> None:
                 lengths[rows_of_shard],
                 int(rows[number]),
             )
+
+
+def _broken_datasets(path: Path, locations: Locations) -> list[str]:
+    """Return the names of a file's datasets that are missing or do not match its checksums.
+
+    Raises:
+        CorruptStoreError: the file has no checksums.
+    """
+    where = f"{path}: {CHECKSUMS}"
+    checksums = Record(where, parse_json(where, read_string(path, locations, CHECKSUMS))).values
+    found = {name: place for name, place in locations.items() if name != CHECKSUMS}
+    size = path.stat().st_size
+    return sorted(
+        name
+        for name in {*checksums, *found}
+        if name not in found
+        or name not in checksums
+        or not found[name].within(size)
+        or location_crc32(path, found[name]) != checksums[name]
+    )
+
+
+def _broken_text(names: list[str]) -> str:
+    """Return a sentence that names the broken datasets."""
+    text = ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"{text} {'does' if len(names) == 1 else 'do'} not match the checksums in the file"

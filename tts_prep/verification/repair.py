@@ -8,7 +8,7 @@ from typing import Any
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.contents.shard import ShardHeader, check_shard
+from tts_prep.format.contents.shard import ShardHeader, inspect_shard
 from tts_prep.format.files.paths import shard_files, stored_file
 from tts_prep.format.layout import ADDED_ARRAYS, CORRECTIONS, MANIFEST, OOD_TEXTS, shard_name
 from tts_prep.format.records.manifest import manifest_fault, read_manifest
@@ -220,6 +220,6 @@ def _inspect_shards(store: Path, error: StoreError) -> _Findings:
 
 def _intact_header(store: Path, number: int) -> ShardHeader | None:
     try:
-        return check_shard(stored_file(store, shard_name(number)), number)
+        return inspect_shard(stored_file(store, shard_name(number)), number).header
     except CorruptStoreError:
         return None

@@ -20,7 +20,6 @@ from tts_prep.format.hdf5.datasets import (
     MappedFile,
     check_tiling,
     dataset_at,
-    location_crc32,
     map_file,
     read_string,
 )
@@ -161,11 +160,6 @@ class CheckedShard:
         return {UTTERANCE: self.header.rows, **{axis: self.locations[name].shape[0] for axis, name in shared.items()}}
 
 
-def check_shard(path: Path, number: int, find: FindLocations = locations_apart) -> ShardHeader:
-    """Check a shard with `inspect_shard`, and return its header."""
-    return inspect_shard(path, number, find).header
-
-
 def inspect_shard(
     path: Path, number: int, find: FindLocations = locations_apart, digest: FileDigest | None = None
 ) -> CheckedShard:
@@ -221,32 +215,6 @@ def inspect_file(
             f"{path}: its bytes do not match its seal; 'tts-prep verify --repair CORPUS' makes the file again"
         )
     return digest, {name: place for name, place in find(path).items() if name != CHECKSUMS}
-
-
-def broken_datasets(path: Path, locations: Locations) -> list[str]:
-    """Return the names of a file's datasets that are missing or do not match its checksums.
-
-    Raises:
-        CorruptStoreError: the file has no checksums.
-    """
-    where = f"{path}: {CHECKSUMS}"
-    checksums = Record(where, parse_json(where, read_string(path, locations, CHECKSUMS))).values
-    found = {name: place for name, place in locations.items() if name != CHECKSUMS}
-    size = path.stat().st_size
-    return sorted(
-        name
-        for name in {*checksums, *found}
-        if name not in found
-        or name not in checksums
-        or not found[name].within(size)
-        or location_crc32(path, found[name]) != checksums[name]
-    )
-
-
-def broken_text(names: list[str]) -> str:
-    """Return a sentence that names the broken datasets."""
-    text = ", ".join(f"'{name}'" for name in names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{text} {'does' if len(names) == 1 else 'do'} not match the checksums in the file"
 
 
 def _numbers(file: MappedFile, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.loader.randomness import EpochDraws
 from tts_prep.recipes.kaldi_files import (
     WAVEFORM,
     ark_path,
