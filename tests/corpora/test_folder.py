@@ -163,7 +163,7 @@ def test_cues_of_subtitles_beside_recordings_become_segments(capsys: Any, tmp_pa
     record(tmp_path / "corpus/anna/a.wav", seconds=3)
     record(tmp_path / "corpus/ben/b.wav", seconds=3)
     # https://en.wikipedia.org/wiki/SubRip and https://www.w3.org/TR/webvtt1/
-    srt = "1\r\n00:00:00,500 --> 00:00:01,000\r\nHello\r\nthere.\r\n\r\n2\r\n00:00:01,000 --> 00:00:01,500\r\n\r\n"
+    srt = "1\r\n00:00:00,500 --> 00:00:01,000\r\nHello\r\nthere.\r\n \t\r\n2\r\n00:00:01,000 --> 00:00:01,500\r\n\r\n"
     srt += "3\r\n00:00:02,000 --> 00:00:01,000\r\nBackwards.\r\n"
     vtt = "WEBVTT - a title\n\nNOTE 00:00 is the start\n\nintro\n00:00.250 --> 00:01.500 align:start\nGood-bye.\n"
     write_text(tmp_path / "corpus/anna/a.srt", f"\ufeff{srt}")

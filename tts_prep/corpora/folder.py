@@ -95,6 +95,7 @@ def read_text(root: Path, file: str, identifier: str) -> TextBeside | Failure:
 
 
 _TIME: Final = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}[.,]\d{1,3})"
+_BLANK: Final = re.compile(r"\n[ \t]*\n")
 _CUE: Final = re.compile(rf"[ \t]*{_TIME}[ \t]+-->[ \t]+{_TIME}\b[^\n]*\n?")
 
 
@@ -114,7 +115,7 @@ def read_subtitles(root: Path, file: str, audio: str, speaker: str) -> Iterator[
         yield content
         return
     text, number = "\n".join(content.splitlines()), 0
-    for block in text.split("\n\n"):
+    for block in _BLANK.split(text):
         lines = block.lstrip("\n")
         # A number or a name may precede the times.
         cue = _CUE.match(lines) or _CUE.match(lines.partition("\n")[2])
