@@ -54,7 +54,7 @@ def simulate(folder: Path, n: int) -> None:
     from tts_prep.additions.add_columns import add_index_array
     from tts_prep.checks.catalogue import MEASURES
     from tts_prep.checks.findings import Measures
-    from tts_prep.checks.index_columns import measures_spec, measures_table
+    from tts_prep.checks.measuring import measures_spec, measures_table
     from tts_prep.loader import UtteranceDataset
 
     shutil.rmtree(folder, ignore_errors=True)

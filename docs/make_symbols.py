@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tts_prep.preprocess.text.symbols import TABLES
-from tts_prep.preprocess.text.symbols.preparation import Preparation
+from tts_prep.preprocess.text.symbols.catalogue import Preparation
 
 PAGE = Path(__file__).parent / "symbols.md"
 
@@ -90,7 +90,7 @@ space, and `phoneme_lengths` says where to put -1.
 ## Each system's phones
 
 With the frontend `espeak`, a named table, and the voice of a system, get the phones that the system's own preparation
-makes of espeak-ng's, where it changes any (`symbols/preparations.py`). Texts are normalized by tts-prep, so numbers and
+makes of espeak-ng's, where it changes any (`symbols/voice.py`). Texts are normalized by tts-prep, so numbers and
 abbreviations are ours everywhere; VITS's, Matcha-TTS's and some of Coqui's cleaners lower the case first, which is not
 followed.
 

@@ -42,8 +42,7 @@ from tts_prep.imports.arrays import ImportedArray
 from tts_prep.preprocess.configuration.records import StoreConfig
 from tts_prep.preprocess.corpora.registry import read_corpus
 from tts_prep.preprocess.plan.shard_plans import plan_shards
-from tts_prep.preprocess.recording_locations import open_recording
-from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance, open_recording
 
 SLOWEST = 5.0  # seconds
 MOST_MEMORY = 1 << 30  # bytes

@@ -4,7 +4,6 @@ from typing import Final
 
 from tts_prep.doors import Room, Row
 
-_COMMANDS: Final = "tts_prep.cli.commands"
 _FRONTENDS: Final = "tts_prep.preprocess.text.frontends"
 _FEATURES: Final = "tts_prep.preprocess.features"
 
@@ -17,7 +16,7 @@ LISTS: Final = "List values of options"
 
 ROOM: Final = Room(
     {
-        "commands": (Row("finish", f"{_COMMANDS}.maintenance:finish", group=MAKE),),
+        "commands": (Row("finish", "tts_prep.cli.commands:finish", group=MAKE),),
         "corpora": (Row("ljspeech", "tts_prep.preprocess.corpora.ljspeech:CORPUS"),),
         "frontends": (
             Row("espeak", f"{_FRONTENDS}.espeak:EspeakFrontend", "IPA by espeak-ng, in over 100 languages"),

@@ -13,7 +13,7 @@ from stores import SAMPLE_RATE, make_rows, write_store
 
 from tts_prep.additions.add_columns import add_index_array
 from tts_prep.checks import MEASURES, measure
-from tts_prep.checks.index_columns import ARRAY, NAMES, measures_spec, measures_table
+from tts_prep.checks.measuring import ARRAY, NAMES, measures_spec, measures_table
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest

@@ -13,7 +13,7 @@ from commands import run
 
 from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.configuration.software import fused_multiply_add
+from tts_prep.preprocess.configuration.records import fused_multiply_add
 
 DROPPED = """
 import os, signal, sys, time

@@ -156,7 +156,7 @@ def test_a_package_that_cannot_be_loaded_costs_its_own_command_only(
 def test_an_option_that_all_corpora_have_is_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[Option, ...], error: str
 ) -> None:
-    from tts_prep.cli.commands.corpora import corpus_command
+    from tts_prep.cli.commands import corpus_command
 
     with pytest.raises(ConfigurationError, match=error):
         corpus_command(Corpus("mine", lambda root: iter(()), "Make STORE.", options))

@@ -21,8 +21,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import OodConfig
 from tts_prep.preprocess.configuration.settings import configure, read_config_file
-from tts_prep.preprocess.corpora.lines import read_lines
-from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.corpora.lines import read_lines, split_checksums
 from tts_prep.preprocess.make import recordings
 from tts_prep.symbols.file import read_symbols
 

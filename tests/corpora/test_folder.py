@@ -14,7 +14,7 @@ from corpora import record, write_text
 
 from tts_prep.corpora.folder import read_folder
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.hints.corpora import likely_commands
+from tts_prep.hints.commands import likely_commands
 from tts_prep.loader import UtteranceDataset
 
 OPTIONS = ("--frontend", "characters", "--jobs", 1)

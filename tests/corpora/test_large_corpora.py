@@ -14,7 +14,7 @@ from large_corpora import write_esd, write_fleurs, write_gigaspeech, write_hifit
 
 from tts_prep.corpora.manifests.json_lines import json_array
 from tts_prep.errors import CorpusError
-from tts_prep.hints.corpora import likely_commands
+from tts_prep.hints.commands import likely_commands
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import read_corpus
 

@@ -26,8 +26,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.make.recordings import read_utterance
-from tts_prep.preprocess.recording_locations import open_recording, size_inside
-from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance, open_recording, size_inside
 
 
 def read(*files: Path, **options: Any) -> tuple[list[SourceUtterance], list[Failure]]:

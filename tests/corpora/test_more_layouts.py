@@ -11,7 +11,7 @@ import pytest
 from commands import run
 from corpora import record, write_text
 
-from tts_prep.hints.corpora import likely_commands
+from tts_prep.hints.commands import likely_commands
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.corpora.registry import CORPORA
 

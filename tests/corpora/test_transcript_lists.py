@@ -10,7 +10,7 @@ from commands import run
 from corpora import record, write_text
 
 from tts_prep.errors import CorpusError
-from tts_prep.hints.corpora import likely_commands
+from tts_prep.hints.commands import likely_commands
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import read_corpus
 

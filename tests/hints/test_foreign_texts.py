@@ -9,7 +9,7 @@ from commands import run
 from corpora import record, write_text
 
 from tts_prep.errors import TextError
-from tts_prep.hints.texts import language_of_texts
+from tts_prep.hints.rows import language_of_texts
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.language_codes import espeak_lacks
 from tts_prep.preprocess.text.scripts import likely_language

@@ -11,8 +11,7 @@ from commands import run
 from corpora import record, write_text
 
 from tts_prep import doors
-from tts_prep.hints.rows import report_kinds_of_texts
-from tts_prep.hints.texts import TEXT_KINDS, language_of_texts
+from tts_prep.hints.rows import TEXT_KINDS, language_of_texts, report_kinds_of_texts
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.source_utterance import SourceUtterance

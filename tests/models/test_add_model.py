@@ -21,7 +21,7 @@ from tts_prep.models.outputs import Outputs
 from tts_prep.preprocess import ArraySpec, Backend, add_array, add_columns, remove_columns
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare

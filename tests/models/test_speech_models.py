@@ -15,7 +15,7 @@ from corpora import SAMPLE_RATE, speech_like
 
 from tts_prep.loader import Collator, UtteranceDataset
 from tts_prep.preprocess import add_array
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import resample
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance

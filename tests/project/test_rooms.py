@@ -27,7 +27,7 @@ CORE = ("format", "preprocess", "loader", "cli")
 """The folders of the core."""
 
 ORDER = (
-    *("option", "source_utterance", "recording_locations"),
+    *("option", "source_utterance"),
     *("audio", "text", "corpora", "features", "configuration", "workers"),
     *("plan", "make", "run"),
 )

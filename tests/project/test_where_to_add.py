@@ -194,7 +194,7 @@ def a_step_of_cleaning(package: Path) -> str:
     )
     return (
         "from pathlib import Path; from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
-        "from tts_prep.cli.settings import chosen_settings\n"
+        "from tts_prep.cli.preparing import chosen_settings\n"
         "context = cli.commands['ljspeech'].make_context('ljspeech', ['corpus', 'store', '--polarity', '-1'])\n"
         "config = chosen_settings('ljspeech', Path('corpus'), context.params).config\n"
         "assert config.as_dict()['cleaning'] == {'polarity': -1.0}\n"
@@ -355,7 +355,7 @@ def an_option_of_a_setting(package: Path) -> str:
     added(folder / "records.py", '    mel_dtype: str = "float32"', "    scratch: int = 3")
     return (
         "from pathlib import Path; from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
-        "from tts_prep.cli.settings import chosen_settings\n"
+        "from tts_prep.cli.preparing import chosen_settings\n"
         "command = cli.commands['ljspeech']\n"
         "context = command.make_context('ljspeech', ['corpus', 'store', '--scratch', '5'])\n"
         "assert 'A scratch setting.' in CliRunner().invoke(command, ['--help', 'all']).output\n"

@@ -28,15 +28,13 @@ from tts_prep.inspection.settings import setting_tables
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.spectrogram import mel_picture, sound
 from tts_prep.preprocess import add_columns
-from tts_prep.report.cards import Cards
 from tts_prep.report.charts import histogram
 from tts_prep.report.columns import NumberColumn
 from tts_prep.report.comparison import compare, comparison_html
-from tts_prep.report.coverage import cover
 from tts_prep.report.groups import end_groups, suspect_groups
-from tts_prep.report.page import report_html
+from tts_prep.report.page import Cards, report_html
 from tts_prep.report.speakers import pitch_ranges, speaker_table
-from tts_prep.report.summary import summarise
+from tts_prep.report.summary import cover, summarise
 
 HOSTILE = "<script>document.title='owned'</script><img src=http://evil.invalid/x onerror=alert(1)>\"' $x^2$ \x00\u202e"
 FIGURES = {"seconds", "phone-rate", "phones", "mel-bins", "symbols"}

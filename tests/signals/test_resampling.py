@@ -14,8 +14,7 @@ from corpora import speech_like
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.preprocess.audio.config import RESAMPLERS, ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.audio.reading import read_waveform
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import read_waveform, resample
 
 RATES = [(22_050, 24_000), (16_000, 24_000), (48_000, 24_000), (24_000, 22_050), (8_000, 24_000), (3, 7), (7, 3)]
 

@@ -71,7 +71,7 @@ class _Source:
 
     def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
         """Return the rows of the corpus, if it is given."""
-        from tts_prep.cli.settings import split_lists
+        from tts_prep.cli.preparing import split_lists
         from tts_prep.preprocess.corpora.registry import import_reader
         from tts_prep.preprocess.plan.planned_store import CorpusRows, stored_corrections
 

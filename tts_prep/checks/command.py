@@ -55,9 +55,9 @@ def check(
     """
     import json
 
+    from tts_prep.checks.detection import as_json, write_ids, write_measures
     from tts_prep.checks.detection import suspects as find_suspects
     from tts_prep.checks.measuring import measure
-    from tts_prep.checks.output import as_json, write_ids, write_measures
     from tts_prep.loader import UtteranceDataset
 
     limits = _limits(thresholds)
@@ -166,8 +166,7 @@ def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
 
 def _add_measures(store: Path, _: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_columns import add_index_array
-    from tts_prep.checks.index_columns import ARRAY, measures_spec, measures_table
-    from tts_prep.checks.measuring import measure
+    from tts_prep.checks.measuring import ARRAY, measure, measures_spec, measures_table
     from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
 

@@ -15,7 +15,7 @@ import click
 
 from tts_prep import __version__, doors
 from tts_prep.cli import interruption
-from tts_prep.cli.commands.corpora import corpus_command, registered_command, registered_corpus
+from tts_prep.cli.commands import corpus_command, registered_command, registered_corpus
 from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.options import WRITTEN_STORE
 from tts_prep.core import EXPORT, INSPECT, LISTS, MAKE, VERIFY

@@ -16,8 +16,7 @@ import click
 from tts_prep import doors
 from tts_prep.cli.grouped_help import GroupedOption
 from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
-from tts_prep.format.files.paths import is_url, without_secret
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import is_url, read_regular, without_secret
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.option import Option, OptionTable
 

@@ -9,7 +9,7 @@ from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.tables import word_table
+from tts_prep.toml_files import word_table
 
 _TRANSCRIPT: Final = "transcript.txt"
 _LANGUAGES: Final = word_table(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tts_prep.corpora.transcripts import read_text_file, recordings_below
 from tts_prep.errors import ConfigurationError, CorpusError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance

@@ -21,7 +21,7 @@ from tts_prep.corpora.transcripts import (
     read_transcript,
 )
 from tts_prep.errors import CorpusError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance

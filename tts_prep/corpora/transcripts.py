@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.option import Option
 

@@ -23,7 +23,7 @@ def demo(folder: Path) -> None:
     """
     import numpy as np
 
-    from tts_prep.cli.commands.corpora import corpus_command
+    from tts_prep.cli.commands import corpus_command
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.layout import SHARDS

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from tts_prep.english.numbers import cardinal, digits
-from tts_prep.preprocess.text.tables import word_tables
+from tts_prep.toml_files import word_tables
 
 _TABLES: Final = word_tables(__package__)
 _SIGNS: Final = _TABLES["addresses_signs"]

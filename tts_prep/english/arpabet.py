@@ -22,9 +22,9 @@ from tts_prep.preprocess.text.frontends.frontend import (
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
+from tts_prep.toml_files import word_tables
 
 _WORD: Final = r"[^\W_]+(?:'[^\W_]+)*'?"
 # Initials keep their dots: "F.B.I." is three letters, and its last dot is not a full stop.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_tables
+from tts_prep.toml_files import word_tables
 
 VERSION: Final = "1"
 """The version of the rules, which stores record. Increase it with every change."""

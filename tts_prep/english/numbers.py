@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table, word_tables
+from tts_prep.toml_files import word_table, word_tables
 
 _SMALL: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),

@@ -5,7 +5,7 @@ from typing import Final
 
 from tts_prep.english.numbers import cardinal, decimal
 from tts_prep.english.signs import sign_before_number, sign_between_numbers, with_fractions
-from tts_prep.preprocess.text.tables import word_table, word_tables
+from tts_prep.toml_files import word_table, word_tables
 
 NUMBER: Final = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?!\d)"
 """An integer with or without commas."""

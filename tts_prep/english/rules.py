@@ -23,8 +23,7 @@ from typing import Any, Final
 
 from tts_prep.english.numbers import cardinal, digits, label, ordinal, plain_number, plural, year
 from tts_prep.english.quantities import UNITS, many
-from tts_prep.preprocess.text.tables import word_tables
-from tts_prep.toml_files import read_toml
+from tts_prep.toml_files import read_toml, word_tables
 
 
 def groups_of_digits(written: str) -> str:

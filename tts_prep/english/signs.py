@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 
 from tts_prep.english.numbers import cardinal, digits, ordinal, plain_number
-from tts_prep.preprocess.text.tables import word_tables
+from tts_prep.toml_files import word_tables
 
 _YEARS: Final = re.compile(r"(?<![\w,.$£€/-])(1[1-9]\d\d|20\d\d)(s?)[-–—](1[1-9]\d\d|20\d\d|\d\d)(s?)\b(?![-–,/.]?\d)")
 # "10%-15%", "20°-25°".

@@ -1,22 +1,23 @@
-"""Parquet files: for Hugging Face ``datasets`` with a dataset card as the Hub reads it."""
+"""Parquet files: for Hugging Face ``datasets`` with a dataset card as the Hub reads it, and ``croissant.json``."""
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import MissingPackageError
-from tts_prep.export.croissant import croissant
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import ExportRow, added_arrays, corpus_columns, export_rows, language_of_texts, wav_bytes
 from tts_prep.format.decoding import Record
+from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -342,3 +343,52 @@ def _row_values(row: ExportRow, sample_rate: int, languages: set[str]) -> dict[s
     if utterance.waveform is not None:
         values["audio"] = {"bytes": wav_bytes(utterance.waveform, sample_rate), "path": f"{row.name}.wav"}
     return values
+
+
+_PARQUET: Final = {"encodingFormat": "application/x-parquet"}
+_TYPES: Final = {"string": "sc:Text", "double": "sc:Float", "float": "sc:Float", "halffloat": "sc:Float"}
+
+
+def croissant(name: str, about: str, licences: Sequence[str], folder: ExportFolder, schema: Any) -> str:
+    """Return the metadata of an export's parquet files as JSON-LD.
+
+    Lists of lists, such as mels, are left out: the format has no place for them.
+
+    Args:
+        name, about: the name of the dataset, and where it comes from.
+        licences: identifiers or texts.
+        schema: that of the files, by pyarrow.
+    """
+    template = json.loads(importlib.resources.files(__package__).joinpath("croissant.json").read_text("utf-8"))
+    files = [
+        {"@type": "cr:FileObject", "@id": file, "name": file, "contentUrl": file, **_PARQUET}
+        | {"sha256": file_sha256(folder.path / file)}
+        for file in folder.files
+        if file.endswith(".parquet")
+    ]
+    of_all = {"@type": "cr:FileSet", "@id": "parquet-files", **_PARQUET, "includes": "data/train-*.parquet"}
+    fields = [*_fields(schema, template.pop("descriptions"))]
+    record = {
+        **template,
+        "name": name,
+        "description": about,
+        "distribution": [*files, of_all],
+        **({"license": licences[0] if len(licences) == 1 else list(licences)} if licences else {}),
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "train", "name": "train", "field": fields}],
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def _fields(schema: Any, descriptions: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the columns that the format has a type for."""
+    for column in schema:
+        source: dict[str, Any] = {"fileSet": {"@id": "parquet-files"}, "extract": {"column": column.name}}
+        field = {"@type": "cr:Field", "@id": f"train/{column.name}", "name": column.name, "source": source}
+        field |= {"description": descriptions[column.name]} if column.name in descriptions else {}
+        is_list = hasattr(column.type, "value_type")
+        kind = str(column.type.value_type if is_list else column.type)
+        if column.name == "audio":
+            source["transform"] = {"jsonPath": "bytes"}
+            yield {**field, "dataType": "sc:AudioObject"}
+        elif kind.startswith(("int", "uint")) or kind in _TYPES:
+            yield {**field, "dataType": _TYPES.get(kind, "sc:Integer"), **({"repeated": True} if is_list else {})}

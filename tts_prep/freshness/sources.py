@@ -227,7 +227,7 @@ def _difference(store: Path, command: Mapping[str, Any]) -> str:
 def _compared(store: Path, made: Mapping[str, Any]) -> str:
     """Return in what a complete store differs from the sources of the command that made it; empty if in nothing."""
     from tts_prep.cli.features import parse_features
-    from tts_prep.cli.settings import chosen_settings, corrections_of
+    from tts_prep.cli.preparing import chosen_settings, corrections_of
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.plan.planned_store import CorpusRows
     from tts_prep.preprocess.run import prepare

@@ -1,4 +1,4 @@
-"""Hints for words and options that are common elsewhere, and have another name here."""
+"""Hints for words and options that have another name here, and for folders that a reader does not recognize."""
 
 import difflib
 from collections.abc import Iterable
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from tts_prep.hints.corpora import likely_commands
-from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.format.files.paths import is_archive, is_store, store_around
+from tts_prep.format.layout import SHARDS
+from tts_prep.preprocess.corpora.registry import CORPORA, all_corpora, get_corpus
 
 _FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "input", "input-dir", "data", "data-dir")
 
@@ -58,3 +59,48 @@ def _feature(name: str) -> str | None:
     from tts_prep.preprocess.features.registry import built_in_features
 
     return next((kind.name for kind in built_in_features() if name in (kind.name, *kind.other_names)), None)
+
+
+def likely_commands(folder: Path) -> list[str]:
+    """Return the commands that match the layout of a folder; [] if it does not exist, or is a store."""
+    # A store has a .jsonl file too.
+    if not folder.is_dir() or (folder / SHARDS).is_dir():
+        return []
+    return [
+        corpus.name
+        for corpus in all_corpora()
+        if any(all(_matches(folder, pattern) for pattern in layout) for layout in corpus.layout)
+    ]
+
+
+def _matches(folder: Path, pattern: str) -> bool:
+    try:
+        return any(folder.glob(pattern))
+    except OSError:
+        # A folder below that was removed, or cannot be read.
+        return False
+
+
+def what_it_is(reader: str, corpus: Path) -> str:
+    """Return a hint about a path that a reader does not recognize, or an empty string."""
+    record = get_corpus(reader)
+    needs_folder = record.is_folder
+    if is_store(corpus):
+        return f"{corpus} is a store that tts-prep has made; give the folder of the recordings and texts"
+    if store := store_around(corpus):
+        return f"{corpus} is a part of the store {store}; give the folder of the recordings and texts"
+    if corpus.is_file():
+        if is_archive(corpus):
+            return f"{corpus} is an archive: unpack it, and give the folder"
+        known = needs_folder and reader in likely_commands(corpus.parent)
+        return f"{corpus} is a file: give its folder {corpus.parent}" if known else ""
+    if needs_folder and reader in likely_commands(corpus.absolute().parent):
+        return f"give {corpus.parent}"
+    commands = [command for command in likely_commands(corpus) if command != reader]
+    if commands:
+        return f"{corpus} looks like a corpus for 'tts-prep {commands[0]}'"
+    if not needs_folder and not record.sources and corpus.is_dir():
+        return (
+            f"{corpus} is a folder, expected a list with one recording per line; 'tts-prep recordings' reads a folder"
+        )
+    return ""

@@ -9,8 +9,8 @@ ROOM = Room(
         "hints": (
             Row("command", f"{_HINTS}.commands:command_hint"),
             Row("option", f"{_HINTS}.commands:option_hint"),
-            Row("commands", f"{_HINTS}.corpora:likely_commands"),
-            Row("corpus", f"{_HINTS}.corpora:what_it_is"),
+            Row("commands", f"{_HINTS}.commands:likely_commands"),
+            Row("corpus", f"{_HINTS}.commands:what_it_is"),
             Row("settings", f"{_HINTS}.rows:notes"),
             Row("rows", f"{_HINTS}.rows:watched"),
         )

@@ -16,15 +16,14 @@ import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, ConfigurationError
 from tts_prep.format.files.checksums import file_sha256, json_sha256
-from tts_prep.format.files.regular_files import file_version
+from tts_prep.format.files.paths import file_version
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
 from tts_prep.imports.alignment_files import Interval, read_ctm, read_durations, read_textgrid, tile
 from tts_prep.preprocess.audio.cleaning import Cut
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.features.columns import SYMBOL_LENGTH
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureKind, FeatureValues, setting
+from tts_prep.preprocess.features.feature import SYMBOL_LENGTH, FeatureInput, FeatureKind, FeatureValues, setting
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 Frames = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AlignmentError, CorpusError, one_line
-from tts_prep.format.files.regular_files import check_regular, open_regular, read_regular
+from tts_prep.format.files.paths import check_regular, open_regular, read_regular
 from tts_prep.imports.arrays import read_npy
 
 # Seconds. Aligners write each boundary twice, with five to fifteen digits; smaller differences are rounding.

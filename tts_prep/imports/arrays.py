@@ -23,7 +23,7 @@ import numpy as np
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
-from tts_prep.format.files.regular_files import check_regular, open_regular
+from tts_prep.format.files.paths import check_regular, open_regular
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, number_or_text

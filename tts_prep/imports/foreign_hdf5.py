@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 
 from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError
-from tts_prep.format.files.regular_files import read_error
+from tts_prep.format.files.paths import read_error
 
 _MAX_ARRAY: Final = 1 << 29
 _MAX_DEPTH: Final = 16

@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from tts_prep.errors import StoreError
-from tts_prep.format.files.paths import is_url, without_secret
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import is_url, read_regular, without_secret
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, Manifest, parse_manifest, read_manifest
 
 

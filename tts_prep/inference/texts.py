@@ -12,8 +12,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.inference.manifests import manifest_of
-from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.configuration.software import software_versions
+from tts_prep.preprocess.configuration.records import Configuration, software_versions
 from tts_prep.preprocess.make.phonemizing import TextReader, text_errors
 from tts_prep.preprocess.text.vocab import Vocab
 

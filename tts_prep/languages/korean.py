@@ -24,8 +24,8 @@ from tts_prep.preprocess.text.frontends.frontend import (
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.scripts import likely_language
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.vocab import Vocab
+from tts_prep.toml_files import word_tables
 
 _SINO: Final = ("", "일", "이", "삼", "사", "오", "육", "칠", "팔", "구")
 _PLACES: Final = ("", "십", "백", "천")

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
-from tts_prep.preprocess.text.tables import word_table, word_tables
+from tts_prep.toml_files import word_table, word_tables
 
 # ChatGPT, iPhone, McDonald.
 _PART: Final = re.compile("[A-Z]+(?![a-z])|(?:Mc)?[A-Z]?[^A-Z]+|[A-Z]")

@@ -13,7 +13,7 @@ from typing import Final
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.configuration.records import Pronunciation
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 from tts_prep.preprocess.text.language_codes import subtags

@@ -14,7 +14,7 @@ from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.models.function import SAMPLE_RATE, WAVEFORMS
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import resample
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.feature_inputs import (
     ShardRecordings,

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.settings import configure as configure
     from tts_prep.preprocess.corpora.corpus import Corpus as Corpus
     from tts_prep.preprocess.corpora.registry import read_corpus as read_corpus
-    from tts_prep.preprocess.features.columns import FeatureArrays as FeatureArrays
-    from tts_prep.preprocess.features.columns import FeatureColumn as FeatureColumn
     from tts_prep.preprocess.features.feature import Feature as Feature
+    from tts_prep.preprocess.features.feature import FeatureArrays as FeatureArrays
+    from tts_prep.preprocess.features.feature import FeatureColumn as FeatureColumn
     from tts_prep.preprocess.features.feature import FeatureInput as FeatureInput
     from tts_prep.preprocess.features.feature import FeatureKind as FeatureKind
     from tts_prep.preprocess.features.feature import FeatureValues as FeatureValues

@@ -1,8 +1,15 @@
-"""The rows that corpus readers yield."""
+"""The rows that corpus readers yield, and where their recordings are: a file, bytes of one, or a cell of a table."""
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
 from typing import Any, Final
+
+from tts_prep import doors
+from tts_prep.errors import AudioError
+from tts_prep.format.files.paths import open_regular
 
 ANONYMOUS: Final = "0"
 """The speaker of a corpus without speakers, as in StyleTTS2's lists."""
@@ -24,7 +31,7 @@ class SourceUtterance:
         normalized: whether the text is normalized: numbers and abbreviations are spelled out.
         start, end: the segment of the recording in seconds. If ``end`` is None, it is the end of the recording.
         inside: the location of the recording inside the file ``audio``, in the format of
-            `tts_prep.preprocess.recording_locations`; empty if the file is the recording.
+            `tts_prep.preprocess.source_utterance`; empty if the file is the recording.
         channel: the channel of a recording with several, from 0; None selects the one of the settings.
         alignment: the SHA-256 of its alignment if the configuration uses alignments, otherwise empty.
         lists: what stands for the values of its arrays in the files of the corpus, array name → entry, as the door
@@ -51,3 +58,65 @@ class SourceUtterance:
     def language(self) -> str | None:
         """The language of the text, or None if the corpus does not specify it."""
         return str(self.meta["language"]) if self.meta.get("language") else None
+
+
+def byte_range(offset: int, size: int) -> str:
+    """Return the location of a recording that is a byte range of a file, such as a member of a tar archive."""
+    return f"bytes {offset} {size}"
+
+
+def table_cell(group: int, row: int, column: str, size: int) -> str:
+    """Return the location of a recording that is a cell of a parquet or arrow file.
+
+    Args:
+        group: the row group of a parquet file, or the record batch of an arrow file.
+        row: the row in the group.
+        column: the name of the column; the field of a struct follows after a dot.
+        size: the approximate size of the recording in bytes.
+    """
+    return f"cell {group} {row} {size} {column}"
+
+
+def size_inside(inside: str) -> int:
+    """Return the size of a recording inside a file, in bytes."""
+    kind, *numbers = inside.split(" ", 4)
+    return int(numbers[1] if kind == "bytes" else numbers[2])
+
+
+def place_inside(inside: str) -> tuple[int, int] | None:
+    """Return the first byte and the end of a recording that is a byte range of a file; None of another one."""
+    kind, _, rest = inside.partition(" ")
+    if kind != "bytes":
+        return None
+    offset, size = map(int, rest.split(" "))
+    return offset, offset + size
+
+
+def open_recording(path: Path, inside: str) -> FileIO:
+    """Extract a recording from inside a file into an unnamed temporary file; errors as in `read_inside`."""
+    data = read_inside(path, inside)
+    # Decoders and checks need a file descriptor.
+    recording = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the caller closes it
+    recording.write(data)
+    recording.seek(0)
+    return recording
+
+
+def read_inside(path: Path, inside: str) -> bytes:
+    """Return the bytes of a recording inside a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        AudioError: there is no recording at this location.
+    """
+    if place := place_inside(inside):
+        offset, size = place[0], place[1] - place[0]
+        with open_regular(path) as file:
+            file.seek(offset)
+            data: bytes = file.read(size)
+        if len(data) != size:
+            raise AudioError(f"{path.name}: truncated, expected {size:,} bytes at {offset:,}, found {len(data):,}")
+        return data
+    _, group, row, _, column = inside.split(" ", 4)
+    cell: bytes = doors.need("inside", "cell")(path, int(group), int(row), column)
+    return cell

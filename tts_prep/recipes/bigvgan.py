@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tts_prep.recipes.accepted import BIGVGAN, Settings
-from tts_prep.recipes.file_list import Missing, read_list
 from tts_prep.recipes.hifigan import Float32Array, HiFiGANDataset, hifigan_filelists
+from tts_prep.recipes.stores import Missing, read_list
 
 _PEAK = 0.95
 _FLOOR = math.log(1e-5)

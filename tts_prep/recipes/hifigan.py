@@ -24,8 +24,7 @@ from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
 from tts_prep.recipes.accepted import HIFI_GAN, Lack, Recipe, Settings, as_read, check_store
-from tts_prep.recipes.file_list import ListedUtterances, Missing, no_lacks, read_list, read_npy
-from tts_prep.recipes.stores import RandomExamples
+from tts_prep.recipes.stores import ListedUtterances, Missing, RandomExamples, no_lacks, read_list, read_npy
 
 _COMPARED = 64
 """The number of utterances whose waveforms are compared."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.recipes.file_list import read_lines
+from tts_prep.recipes.stores import read_lines
 
 WAVEFORM = ":waveform"
 _SEPARATOR = re.compile(r"[ \t]+")

@@ -23,7 +23,7 @@ from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.quantities import count_text
 from tts_prep.recipes.accepted import MATCHA, Lack, Settings, as_read
-from tts_prep.recipes.file_list import ListedUtterances, Missing, read_npy, read_numbered_list
+from tts_prep.recipes.stores import ListedUtterances, Missing, read_npy, read_numbered_list
 from tts_prep.recipes.vits import ids_without_blanks
 
 _MULTIPLE = 4

@@ -1,19 +1,28 @@
-"""The stores that a recipe reads: one, a selection of one, or a chain of several; and random examples of them."""
+"""The stores that a recipe reads, random examples of them, and utterances by the recordings of a file list."""
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from tts_prep.batches.composition import DatasetMixin
 from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.batches.wrappers import ChainDataset
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, one_line
+from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.paths import is_url, read_regular, without_secret
 from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.randomness import digest
+from tts_prep.quantities import count_text
+from tts_prep.recipes.accepted import Lack, Recipe, Settings, check_store
 
 
 def dataset_of(store: Any) -> Any:
@@ -85,3 +94,203 @@ class RandomExamples(DatasetMixin):
         epoch = info_of(positions).epoch
         rows = select_rows(range(len(self)), positions)
         return with_info_of(positions, [self._example(int(row), epoch) for row in rows])
+
+
+_MAX_BYTES: Final = 1 << 28
+
+Lacks: TypeAlias = "Callable[[UtteranceDataset], Iterable[Lack]]"
+
+
+def no_lacks(dataset: UtteranceDataset) -> Iterable[Lack]:  # noqa: ARG001
+    """Return nothing that a store lacks besides what its recipe says."""
+    return ()
+
+
+Missing = Literal["error", "leave_out"]
+"""What becomes of the lines of a file list whose utterances are not in the store."""
+
+
+class ListedUtterances(Sequence[Utterance]):
+    """Utterances by path: ``STORE/ID.wav`` is the utterance ID of the store in the folder STORE.
+
+    A system's file list works unchanged if its folder of recordings is the store, or a link to it. The file extension
+    is ignored.
+
+    Args:
+        paths: paths of recordings.
+        missing: ``"leave_out"`` leaves out lines whose utterances are not in the store, because they failed when it
+            was made or are of another corpus; ``"error"`` raises.
+
+    Attributes:
+        paths: the paths, as strings.
+        places: the store and the row of each path.
+        kept: the position of each path among those given.
+        left_out: the paths that were left out.
+
+    Raises:
+        ConfigurationError: there are no paths, a folder is a URL, or a store has no utterance of some names; the
+            message says how many, and why.
+        StoreError: a folder is not a store.
+    """
+
+    def __init__(self, paths: Iterable[str | Path], missing: Missing = "error") -> None:
+        if missing not in ("error", "leave_out"):
+            raise ConfigurationError(f"missing: expected 'error' or 'leave_out', found {missing!r}")
+        given = [str(path) for path in paths]
+        if not given:
+            raise ConfigurationError("the file list is empty")
+        stores: dict[PurePath, tuple[UtteranceDataset, dict[str, int]]] = {}
+        self.paths: list[str] = []
+        self.places: list[tuple[UtteranceDataset, int]] = []
+        self.kept: list[int] = []
+        absent: dict[UtteranceDataset, list[PurePath]] = {}
+        for number, path in enumerate(map(PurePath, map(_local, given))):
+            folder = path.parent
+            if folder not in stores:
+                dataset = UtteranceDataset(folder)
+                stores[folder] = dataset, {uid: row for row, uid in enumerate(dataset.id)}
+            dataset, rows = stores[folder]
+            row = next((rows[uid] for uid in (path.stem, path.name) if uid in rows), None)
+            if row is None:
+                absent.setdefault(dataset, []).append(path)
+                continue
+            self.paths.append(given[number])
+            self.places.append((dataset, row))
+            self.kept.append(number)
+        self.left_out = [str(path) for of_store in absent.values() for path in of_store]
+        if absent and (missing == "error" or not self.places):
+            raise ConfigurationError("; ".join(absence(dataset, names) for dataset, names in absent.items()))
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, position: int) -> Utterance:  # type: ignore[override]
+        """Return the utterance of a path."""
+        dataset, row = self.places[position]
+        return dataset[row]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the fingerprints of the stores and of the rows, hexadecimal; paths are not included."""
+        stores = {id(dataset): dataset.fingerprint for dataset, _ in self.places}
+        numbers = {key: number for number, key in enumerate(stores)}
+        rows = np.array([(numbers[id(dataset)], row) for dataset, row in self.places], np.int64)
+        return json_sha256([list(stores.values()), digest(rows)])
+
+    @property
+    def stores(self) -> list[UtteranceDataset]:
+        """The stores, each once, in the order of their first path."""
+        return list({id(dataset): dataset for dataset, _ in self.places}.values())
+
+    def check(self, recipe: Recipe, given: Mapping[str, Any], settings: Settings, *, lacks: Lacks = no_lacks) -> None:
+        """Check that every store has what a recipe needs; see `check_store`.
+
+        Args:
+            lacks: returns what a store lacks besides.
+
+        Raises:
+            ConfigurationError: a store has other settings, or lacks an array; or two have other ids.
+        """
+        for dataset in self.stores:
+            check_store(recipe, dataset.metadata, given, settings, lacks=lacks(dataset))
+        first, *others = self.stores
+        for other in others if recipe.symbols is not None else ():
+            if other.symbols != first.symbols:
+                raise ConfigurationError(
+                    f"{first.path} and {other.path} cannot be mixed: their vocabularies of {len(first.symbols)} and "
+                    f"{len(other.symbols)} symbols differ"
+                )
+
+
+def _local(path: str) -> str:
+    """Return a path that is none of a store behind a URL.
+
+    Raises:
+        ConfigurationError: it is.
+    """
+    if is_url(path):
+        folder = without_secret(path.rpartition("/")[0])
+        raise ConfigurationError(
+            f"{folder}: a file list needs the store in a folder; run: tts-prep fetch {folder} FOLDER, and put "
+            "FOLDER in place of the URL"
+        )
+    return path
+
+
+def absence(dataset: Any, paths: Sequence[PurePath]) -> str:
+    """Return how many utterances of a file list a store does not have, or those of a chain, and why."""
+    names = [path.stem for path in paths]
+    reasons = {failure.id: failure for store in opened(dataset) for failure in store.failures}
+    failed = [reasons[name] for name in names if name in reasons]
+    unknown = [name for name in names if name not in reasons]
+    parts = []
+    if failed:
+        first = one_line(f"'{failed[0].id}' ({failed[0].stage}: {failed[0].reason})", 300)
+        parts.append(f"{len(failed):,} failed when it was made, as failures.jsonl says, such as {first}")
+    if unknown:
+        parts.append(f"{len(unknown):,} {'is' if len(unknown) == 1 else 'are'} unknown to it, such as '{unknown[0]}'")
+    where = ", ".join(str(store.path) for store in opened(dataset))
+    return (
+        f"{where}: the store has no utterance for {count_text(len(names), 'line')} of the file list: "
+        f'{", ".join(parts)}; take the lines out, or pass missing="leave_out"'
+    )
+
+
+def read_list(path: str | Path) -> list[list[str]]:
+    """Return the fields of each line of a file list, separated by ``|``. Empty lines are skipped.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    return [fields for _, fields in read_numbered_list(path)]
+
+
+def read_numbered_list(path: str | Path) -> list[tuple[int, list[str]]]:
+    """Return the number, from 1, and the fields of each line of a file list; see `read_list`.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    lines = enumerate(read_lines(path, "a file list"), 1)
+    return [(number, line.strip().split("|")) for number, line in lines if line.strip()]
+
+
+def read_npy(path: Path, what: str) -> npt.NDArray[Any]:
+    """Return the array of a .npy file.
+
+    Args:
+        path: the path of the file.
+        what: what the file has, for the error message.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or has no single array.
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+    # An empty file is an EOFError.
+    except (OSError, ValueError, EOFError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as {what} ({error})") from error
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise ConfigurationError(f"{path}: cannot be read as {what} (expected one array, found an archive of arrays)")
+    return found
+
+
+def read_lines(path: str | Path, what: str) -> list[str]:
+    """Return the lines of a UTF-8 file without their ends and without a byte order mark.
+
+    Lines end as those of Python's text files do (LF, CRLF or CR), and not at other line separators of Unicode, which
+    texts may contain.
+
+    Args:
+        path: the path of the file.
+        what: what the file has, for the error message.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    try:
+        text = read_regular(Path(path), _MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as {what} ({error})") from error
+    return text.removesuffix("\n").split("\n") if text else []

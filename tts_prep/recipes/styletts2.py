@@ -21,8 +21,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import check_seed, digest
 from tts_prep.recipes.accepted import STYLETTS2, Lack, Settings, as_read, check_store
-from tts_prep.recipes.file_list import Missing, absence, read_lines
-from tts_prep.recipes.stores import RandomExamples, dataset_of, ood_texts
+from tts_prep.recipes.stores import Missing, RandomExamples, absence, dataset_of, ood_texts, read_lines
 
 _REFERENCE, _CROP, _TEXT = range(3)
 MAX_MEL_LENGTH = 192

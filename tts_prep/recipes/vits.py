@@ -29,7 +29,7 @@ from tts_prep.loader.samplers.ranks import Rank, process_group
 from tts_prep.preprocess.audio.mel import compiled_kernel
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.recipes.accepted import VITS, Settings, as_read
-from tts_prep.recipes.file_list import ListedUtterances, Missing, read_numbered_list
+from tts_prep.recipes.stores import ListedUtterances, Missing, read_numbered_list
 from tts_prep.signals.spectrograms import SpectrogramConfig, SpectrogramFeature
 
 _SHUFFLE_SEED = 1234

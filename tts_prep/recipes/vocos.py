@@ -19,8 +19,7 @@ from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import check_seed
 from tts_prep.recipes.accepted import VOCOS, Settings, as_read
-from tts_prep.recipes.file_list import ListedUtterances, Missing, read_list
-from tts_prep.recipes.stores import RandomExamples
+from tts_prep.recipes.stores import ListedUtterances, Missing, RandomExamples, read_list
 
 _LOUDEST, _RANGE = -1.0, 5.0
 """Decibels: the peaks of training waveforms are −6 to −1."""

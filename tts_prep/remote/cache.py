@@ -26,8 +26,7 @@ from tts_prep.errors import (
     StoreError,
     WriteError,
 )
-from tts_prep.format.files.paths import stored_file
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.paths import open_regular, stored_file
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST, PLAN, PROVENANCE
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest

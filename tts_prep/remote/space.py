@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import StoreError, WriteError
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.paths import open_regular
 from tts_prep.format.layout import MANIFEST
 from tts_prep.remote.written_once import allocated, is_at, try_lock
 

@@ -75,7 +75,7 @@ def _remove_from(path: Path, ids: Collection[str]) -> int:
     """Remove the rows with some ids from a CSV file; return how many there were."""
     from tts_prep.errors import ConfigurationError
     from tts_prep.format.files.atomic import replacing
-    from tts_prep.format.files.regular_files import read_regular
+    from tts_prep.format.files.paths import read_regular
     from tts_prep.preprocess.corpora.lines import of_cell
 
     try:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from tts_prep import doors
 from tts_prep.checks.catalogue import MEASURES, in_sentence
 from tts_prep.checks.findings import Measures
-from tts_prep.checks.index_columns import NAMES
+from tts_prep.checks.measuring import NAMES
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.columns import COLUMNS, FeatureArrays, FeatureColumn, hertz
+from tts_prep.preprocess.features.feature import COLUMNS, FeatureArrays, FeatureColumn, hertz
 from tts_prep.quantities import number_text
 
 _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol_length")

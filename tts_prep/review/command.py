@@ -42,7 +42,7 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
       tts-prep review store
       tts-prep review store --decisions anna.csv --corpus LJSpeech-1.1
     """
-    from tts_prep.checks.index_columns import holds_measures
+    from tts_prep.checks.measuring import holds_measures
     from tts_prep.loader import UtteranceDataset
     from tts_prep.review.decisions import DecisionFile
     from tts_prep.review.pages import Pages

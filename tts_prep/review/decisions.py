@@ -21,7 +21,7 @@ from typing import Any, Final
 from tts_prep.errors import ConfigurationError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.lock import held
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.paths import open_regular
 from tts_prep.preprocess.corpora.lines import as_cell, of_cell
 
 KEEP: Final = ("yes", "no", "unsure")

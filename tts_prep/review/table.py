@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.checks.catalogue import MEASURES
 from tts_prep.checks.detection import Suspects
-from tts_prep.checks.index_columns import NAMES
+from tts_prep.checks.measuring import NAMES
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.pictures.drawing import LARGEST, SMALLEST

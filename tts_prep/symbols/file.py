@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.text.symbols import AUTO, TABLES
 from tts_prep.preprocess.text.symbols.catalogue import parse_symbols
 from tts_prep.symbols.voice import VoiceTable, read_voice

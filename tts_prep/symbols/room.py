@@ -2,7 +2,7 @@
 
 from tts_prep.doors import Room, Row
 
-_PREPARATIONS = "tts_prep.symbols.preparations"
+_PREPARATIONS = "tts_prep.symbols.voice"
 
 ROOM = Room(
     {

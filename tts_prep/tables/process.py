@@ -8,7 +8,7 @@ from typing import Any
 
 from tts_prep.errors import AudioError, CorpusError, MissingPackageError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
-from tts_prep.format.files.regular_files import check_regular
+from tts_prep.format.files.paths import check_regular
 
 
 def read_cell(path: Path, group: int, row: int, column: str) -> bytes:

@@ -1,11 +1,16 @@
 """The frontend ``tokenizer:FILE``: texts become the ids that a language model's tokenizer gives them."""
 
+from __future__ import annotations
+
 import atexit
+import base64
 import importlib.metadata
 import importlib.util
+import lzma
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +20,10 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.text.frontends.frontend import VocabFrontend
+from tts_prep.preprocess.text.symbols import RecordedTable
 from tts_prep.preprocess.text.vocab import Vocab
-from tts_prep.tokenizers.file import TokenizerTable
 
 _LIMITS: Final = {"cpu_seconds": 20, "memory": 1 << 31}
 """Those of one answer; the first one opens the file."""
@@ -113,3 +119,58 @@ def _process_of(_process: int, table: TokenizerTable) -> tuple[ChildProcess, Pat
     atexit.register(process.end)
     atexit.register(folder.cleanup)
     return process, path
+
+
+_MAX_BYTES = 1 << 26
+"""The maximum size of a file. That of Qwen's models has 11 MB."""
+
+
+@dataclass(frozen=True)
+class TokenizerTable(RecordedTable):
+    """A tokenizer's file.
+
+    Attributes:
+        kind: ``json`` of Hugging Face's tokenizers, or ``model`` of sentencepiece.
+        packed: its bytes, compressed by LZMA, in base 85.
+    """
+
+    kind: str
+    packed: str
+    is_tokenizer = True
+
+    @classmethod
+    def read(cls, path: Path) -> TokenizerTable:
+        """Return the table of a file.
+
+        Raises:
+            ConfigurationError: it cannot be read, or is too large.
+        """
+        try:
+            content = read_regular(path, _MAX_BYTES)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ConfigurationError(f"frontend: {path}: cannot be read ({reason})") from error
+        kind = "json" if content.lstrip()[:1] == b"{" else "model"
+        return cls(kind, base64.b85encode(lzma.compress(content, lzma.FORMAT_ALONE)).decode())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the table as in the configuration of a store."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> TokenizerTable:
+        """Return the table of the result of `as_dict`."""
+        return cls(**value)
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file.
+
+        Raises:
+            ConfigurationError: a store has something else.
+        """
+        try:
+            unpacking = lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=1 << 27)
+            return unpacking.decompress(base64.b85decode(self.packed), _MAX_BYTES)
+        except (AttributeError, TypeError, ValueError, EOFError, lzma.LZMAError) as error:
+            raise ConfigurationError(f"frontend: the store's tokenizer is damaged ({error})") from error

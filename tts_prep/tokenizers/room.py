@@ -12,8 +12,8 @@ ROOM = Room(
             ),
         ),
         "symbols": (
-            Row("tokenizer", "tts_prep.tokenizers.file:TokenizerTable.from_dict"),
-            Row("tokenizer file", "tts_prep.tokenizers.file:TokenizerTable.read"),
+            Row("tokenizer", "tts_prep.tokenizers.frontend:TokenizerTable.from_dict"),
+            Row("tokenizer file", "tts_prep.tokenizers.frontend:TokenizerTable.read"),
         ),
     },
     libraries={"tokenizers": "tokenizers", "sentencepiece": "tokenizers"},

@@ -146,8 +146,8 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
 
 
 def _repair(store: Path, corpus: Path, given: Repair) -> int:
+    from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
-    from tts_prep.cli.settings import split_lists
     from tts_prep.preprocess.corpora.registry import import_reader
     from tts_prep.preprocess.run import available_jobs
     from tts_prep.quantities import count_text

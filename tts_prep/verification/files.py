@@ -15,8 +15,7 @@ from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, inspect_shard
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, digest_file
-from tts_prep.format.files.paths import stored_file
-from tts_prep.format.files.regular_files import read_error
+from tts_prep.format.files.paths import read_error, stored_file
 from tts_prep.format.hdf5.datasets import Locations, check_tiling, location_crc32, map_file, read_string
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PLAN, SOURCES

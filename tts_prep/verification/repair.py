@@ -16,7 +16,7 @@ from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
-from tts_prep.preprocess.corpora.splits import split_checksums
+from tts_prep.preprocess.corpora.lines import split_checksums
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
 from tts_prep.preprocess.make.shard_run import FailureLimit

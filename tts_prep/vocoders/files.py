@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.audio.config import MelConfig
 
 _MAX_BYTES: Final = 1 << 17

@@ -14,8 +14,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess import SourceUtterance
 from tts_prep.preprocess.audio.config import ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.preprocess.audio.reading import prepared, read_samples, read_waveform
-from tts_prep.preprocess.audio.resampling import resample
+from tts_prep.preprocess.audio.reading import prepared, read_samples, read_waveform, resample
 from tts_prep.preprocess.make.recordings import read_utterance
 
 

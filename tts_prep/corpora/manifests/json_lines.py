@@ -13,7 +13,7 @@ from typing import Any, Final
 from tts_prep.corpora.manifests.rows import Row, open_text, opened_text
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.recording_locations import byte_range
+from tts_prep.preprocess.source_utterance import byte_range
 
 _CHUNK: Final = 1 << 20
 _MAX_OBJECT: Final = 1 << 28

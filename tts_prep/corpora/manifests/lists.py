@@ -21,7 +21,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAY_DTYPES, FIXED_COLUMNS, OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec, is_reserved
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, number_or_text
-from tts_prep.preprocess.recording_locations import place_inside, read_inside
+from tts_prep.preprocess.source_utterance import place_inside, read_inside
 from tts_prep.tables.process import ask_table
 
 _DECLARED: Final = re.compile("([^@,]+)(?:@(own|utterance|frame|phoneme)(?::([^,]+))?)?(?:,axis=([01]))?")

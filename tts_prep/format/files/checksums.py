@@ -11,7 +11,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.paths import open_regular
 
 CHECKSUMS: Final = "checksums"
 """The dataset of every HDF5 file with the CRC-32 of every other dataset, as a JSON object by path."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError, broken
 from tts_prep.format.decoding import MAX_COUNT, Record, shown
 from tts_prep.format.files.checksums import bytes_crc32, crc32_text
-from tts_prep.format.files.regular_files import open_regular, read_error
+from tts_prep.format.files.paths import open_regular, read_error
 
 Array = npt.NDArray[Any]
 

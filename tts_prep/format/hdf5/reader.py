@@ -8,7 +8,7 @@ import h5py
 
 from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, broken
 from tts_prep.format.decoding import shown
-from tts_prep.format.files.regular_files import check_regular, read_error
+from tts_prep.format.files.paths import check_regular, read_error
 from tts_prep.format.hdf5.datasets import Location, Locations
 
 _MAX_DEPTH = 3

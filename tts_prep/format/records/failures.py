@@ -7,8 +7,7 @@ from typing import Final
 
 from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.files.paths import stored_file
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.format.files.paths import open_regular, stored_file
 from tts_prep.format.layout import FAILURES
 
 _MAX_LINE: Final = 1 << 20

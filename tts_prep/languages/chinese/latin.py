@@ -7,7 +7,7 @@ from typing import Final
 
 from tts_prep.languages.latin import english, parts
 from tts_prep.preprocess.text.symbols import get_table
-from tts_prep.preprocess.text.tables import word_table, word_tables
+from tts_prep.toml_files import word_table, word_tables
 
 _TABLES: Final = word_tables(__package__)
 # How Mandarin speakers name letters, in syllables that the tables have.

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from tts_prep.preprocess.text.tables import word_table, word_tables
 from tts_prep.preprocess.text.typography import without_controls
+from tts_prep.toml_files import word_table, word_tables
 
 Match = re.Match[str]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.tables import word_table, word_tables
+from tts_prep.toml_files import word_table, word_tables
 
 NEUTRAL: Final = frozenset(importlib.resources.files(__package__).joinpath("neutral.txt").read_text("utf-8").split())
 """Words whose last syllable has the neutral tone.

@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import soundfile
 
+from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.regular_files import open_regular
-from tts_prep.preprocess.audio.config import ReadingConfig
+from tts_prep.format.files.paths import open_regular
+from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.pcm import PcmFile
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
 from tts_prep.preprocess.audio.framing import FULL_SCALE, Samples, Waveform, as_float
-from tts_prep.preprocess.audio.resampling import resample
-from tts_prep.preprocess.recording_locations import open_recording
+from tts_prep.preprocess.source_utterance import open_recording
 
 MIN_RATE, MAX_RATE = 1_000, 1_000_000
 """The range of sample rates, Hz. Others are signs of a broken header, and resampling could exhaust memory."""
@@ -57,7 +58,7 @@ def read_waveform(
     Args:
         path: the file.
         sample_rate: Hz; a recording with another rate is resampled.
-        inside: the location of the recording in the file, see `tts_prep.preprocess.recording_locations`.
+        inside: the location of the recording in the file, see `tts_prep.preprocess.source_utterance`.
         remarks: a list to which remarks on the recording are added.
 
     Returns:
@@ -344,3 +345,32 @@ def _reason(error: Exception) -> str:
     if isinstance(error, soundfile.LibsndfileError):
         return str(error.error_string).rstrip(".") or f"libsndfile's error {error.code}"
     return str(getattr(error, "strerror", None) or error).splitlines()[0]
+
+
+def resample(
+    waveform: Waveform, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
+) -> Waveform | npt.NDArray[np.float64]:
+    """Return a waveform at another sample rate.
+
+    Args:
+        waveform: [n_samples] float32.
+        rate, sample_rate: the present and the new sample rate, Hz.
+        resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
+
+    Returns:
+        [n_new] float32, and float64 of ``ffmpeg``: ⌈n_samples · sample_rate / rate⌉ samples. Where soxr returns one
+        less, a zero follows, as in ``librosa.resample``; ffmpeg returns up to one less or more.
+    """
+    if rate == sample_rate:
+        return waveform
+    if not resampler.startswith("soxr_"):
+        resampled: npt.NDArray[np.float64] = doors.need("resamplers", resampler)(waveform, rate, sample_rate)
+        return resampled
+    import soxr
+
+    made = soxr.resample(waveform, rate, sample_rate, quality=resampler.removeprefix("soxr_").upper())
+    # librosa's ratio is rounded before it is multiplied, which can make one more of the samples.
+    n_samples = math.ceil(len(waveform) * (sample_rate / rate))
+    result = np.zeros(n_samples, np.float32)
+    result[: len(made)] = made[:n_samples]
+    return result

@@ -1,17 +1,20 @@
-"""Lists of a corpus: text files line by line, and tables, whose readers are brought."""
+"""Lists of a corpus: text files line by line, tables, whose readers are brought, and lists of ids of splits."""
 
 import codecs
 import glob
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
 from tts_prep import doors
-from tts_prep.errors import CorpusError
-from tts_prep.format.files.regular_files import open_regular
+from tts_prep.errors import ConfigurationError, CorpusError
+from tts_prep.format.files.checksums import file_sha256
+from tts_prep.format.files.paths import open_regular
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _MAX_BYTES: Final = 1 << 29
 _MAX_LINE: Final = 1 << 22
@@ -95,3 +98,52 @@ def as_cell(text: str) -> str:
 def of_cell(cell: str) -> str:
     """Return the text of a cell: the inverse of `as_cell`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+REST = "rest"
+"""The split of an utterance that is in no list."""
+
+
+def split_checksums(lists: Mapping[str, Path]) -> dict[str, str]:
+    """Return the SHA-256 of each list by split; a store depends on the contents of the lists, not on their paths.
+
+    Raises:
+        ConfigurationError: a list cannot be read.
+    """
+    try:
+        return {name: file_sha256(path) for name, path in sorted(lists.items())}
+    except OSError as error:
+        raise ConfigurationError(f"split: {error.filename}: cannot be read ({error.strerror})") from error
+
+
+def with_splits(
+    items: Iterable[SourceUtterance | Failure], lists: Mapping[str, Path]
+) -> Iterator[SourceUtterance | Failure]:
+    """Add the column ``split`` to the utterances of a corpus: the name of the list that has the id, or ``"rest"``.
+
+    Args:
+        items: the rows of the corpus.
+        lists: split → a file with one id per line; of fields separated by ``|``, the first is the id.
+
+    Raises:
+        CorpusError: a list cannot be read, or has an id that is not in the corpus.
+        ConfigurationError: an id is in two lists.
+    """
+    splits: dict[str, tuple[str, str]] = {}
+    for name, path in lists.items():
+        for where, line in read_lines(path):
+            if isinstance(line, Failure):
+                raise CorpusError(line.reason)
+            identifier = line.partition("|")[0].strip()
+            if splits.setdefault(identifier, (name, where))[0] != name:
+                other, location = splits[identifier]
+                raise ConfigurationError(f"{where}: '{identifier}' is already in the split '{other}', by {location}")
+    missing = dict(splits)
+    for item in items:
+        missing.pop(item.id, None)
+        if isinstance(item, SourceUtterance):
+            yield replace(item, meta={**item.meta, "split": splits.get(item.id, (REST, ""))[0]})
+        else:
+            yield item
+    for identifier, (_, where) in missing.items():
+        raise CorpusError(f"{where}: the corpus has no utterance '{identifier}'")

@@ -9,7 +9,7 @@ from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader, corpus_of
-from tts_prep.preprocess.corpora.splits import with_splits
+from tts_prep.preprocess.corpora.lines import with_splits
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.features.columns import ENERGY
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureKind, FeatureValues, setting, settings_of
+from tts_prep.preprocess.features.feature import ENERGY, FeatureInput, FeatureKind, FeatureValues, setting, settings_of
 
 
 @dataclass(frozen=True)

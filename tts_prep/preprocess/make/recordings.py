@@ -11,7 +11,7 @@ import numpy as np
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.regular_files import file_version
+from tts_prep.format.files.paths import file_version
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, CleaningConfig, Cut, margin_samples
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float

@@ -20,8 +20,7 @@ from tts_prep.format.layout import CORRECTIONS, ROW_KEYS, array_file_name, shard
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
-from tts_prep.preprocess.configuration.records import differences
-from tts_prep.preprocess.configuration.software import install_line
+from tts_prep.preprocess.configuration.records import differences, install_line
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.planned_store import PlannedStore

@@ -37,8 +37,12 @@ from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.mel import bin_moments, compile_kernels
-from tts_prep.preprocess.configuration.records import Configuration, without_lexicon
-from tts_prep.preprocess.configuration.software import FUSED_MULTIPLY_ADD, fused_multiply_add
+from tts_prep.preprocess.configuration.records import (
+    FUSED_MULTIPLY_ADD,
+    Configuration,
+    fused_multiply_add,
+    without_lexicon,
+)
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import complete_array_files, computed, write_array_files
 from tts_prep.preprocess.make.examples import Example, lengths_of, make_example, needs_energy, row_of

@@ -14,14 +14,13 @@ import xxhash
 from tts_prep import doors
 from tts_prep.errors import AudioError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.format.files.regular_files import file_version, open_regular
+from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.reading import inspect_once
 from tts_prep.preprocess.configuration.records import make_frontend
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
-from tts_prep.preprocess.recording_locations import place_inside, read_inside
-from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 
 _BLOCK: Final = 1 << 16

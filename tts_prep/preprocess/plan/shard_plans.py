@@ -18,8 +18,7 @@ from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.recording_locations import size_inside
-from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.source_utterance import SourceUtterance, size_inside
 
 
 @dataclass(frozen=True)

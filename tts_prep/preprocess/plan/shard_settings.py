@@ -11,8 +11,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.configuration.records import Configuration, make_frontend
-from tts_prep.preprocess.configuration.software import software_versions
+from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Final
 
 from tts_prep import doors
-from tts_prep.preprocess.text.tables import word_tables
 from tts_prep.preprocess.text.typography import without_controls
+from tts_prep.toml_files import word_tables
 
 _COUNTRIES: Final = {"jp": "ja", "cn": "zh", "kr": "ko", "cz": "cs", "dk": "da", "gr": "el", "ua": "uk"}
 """Codes of countries that are written for languages, and are the code of none."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.tables import word_tables
+from tts_prep.toml_files import word_tables
 
 # Scripts by language: the first word of the Unicode names of letters. Other languages use the Latin script.
 _TABLES: Final = word_tables(__package__)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.files.regular_files import read_regular
+from tts_prep.format.files.paths import read_regular
 from tts_prep.vocoders.files import safe_loader
 
 _KEY = re.compile(r"<([^<>]*)>")

@@ -1,1 +1,0 @@
-"""The subcommands of ``tts-prep``, one module each."""
