@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tts_prep.figures.room import ROOM
+from tts_prep import doors
 from tts_prep.preprocess.text.language_codes import normalize
 
-LANGUAGES = tuple(row.name for row in ROOM.rows["languages"])
+LANGUAGES = tuple(row.name for row in doors.rooms()["figures"].rows["languages"])
 KINDS = ("cardinal", "date", "decimal", "measure", "money", "ordinal", "time", "range")
 
 

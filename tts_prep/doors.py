@@ -1,16 +1,17 @@
 """Doors: the kinds of things that can be brought, and one table of what is there.
 
 A *row* names a thing, such as a corpus, by ``module:object``; the module is imported when the thing is used. The rows
-of the core are in `tts_prep.core`. A *room* is a folder of this package with a module ``room``, whose record `ROOM`
-has its rows: the core does not name it, and works without it. Another package brings rows in the same form, as entry
-points of the group ``tts_prep.DOOR``.
+of the core are in ``core.json``. A *room* is a folder of this package with a file ``room.json``, which has its rows:
+the core does not name it, and works without it. Another package brings rows in the same form, as entry points of the
+group ``tts_prep.DOOR``.
 """
 
 import importlib
-import os
+import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -71,6 +72,7 @@ class Row:
         about: what it is, in a line.
         group: the title above it in lists.
         keys: what it is chosen by besides its name, such as languages.
+        first: whether it comes before the others of its group.
         is_foreign: whether another package brings it.
     """
 
@@ -79,6 +81,7 @@ class Row:
     about: str = ""
     group: str = ""
     keys: tuple[str, ...] = ()
+    first: bool = False
     is_foreign: bool = False
 
     def load(self) -> Any:
@@ -97,18 +100,39 @@ class Room:
         libraries: the extra that installs each library, by the library's import name.
     """
 
-    rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-    libraries: Mapping[str, str] = field(default_factory=dict)
+    rows: Mapping[str, Sequence[Row]]
+    needs: tuple[str, ...]
+    libraries: Mapping[str, str]
 
 
 @lru_cache(maxsize=1)
 def rooms() -> Mapping[str, Room]:
     """Return the core, whose name is ``core``, and the rooms that are there, by name."""
-    with os.scandir(Path(__file__).parent) as folders:
-        names = sorted(entry.name for entry in folders if (Path(entry) / "room.py").is_file())
-    found = {name: importlib.import_module(f"{__package__}.{name}.room").ROOM for name in names}
-    return {"core": importlib.import_module(f"{__package__}.core").ROOM, **found}
+    folder = Path(__file__).parent
+    files = {path.parent.name: path for path in sorted(folder.glob("*/room.json"))}
+    found = {name: _room(path, f"{__package__}.{name}") for name, path in files.items()}
+    return {"core": _room(folder / "core.json", f"{__package__}"), **found}
+
+
+def _room(file: Path, package: str) -> Room:
+    """Return what a file says that a package brings, in whose modules its places are.
+
+    A row ``[FILE]`` stands for one of each section of a file of TOML, in its order: tomllib takes 10 ms to be imported.
+    """
+    said = json.loads(file.read_text("utf-8"))
+    rows: dict[str, list[Row]] = {}
+    for door, of in said.pop("rows", {}).items():
+        rows[door] = found = []
+        for name, row in of.items():
+            told: dict[str, Any] = {"place": row} if isinstance(row, str) else row
+            place = f"{package}.{told['place']}" if "place" in told else ""
+            told = {**told, "place": place, "keys": tuple(told.get("keys", ()))}
+            names = [name]
+            if name.startswith("["):
+                sections = file.with_name(name.strip("[]")).read_text("utf-8")
+                names = re.findall(r"^\[([a-z0-9_]+)\]$", sections, re.MULTILINE)
+            found += [Row(one, **{**told, "place": place.format(name=one)}) for one in names]
+    return Room(rows, tuple(said.get("needs", ())), said.get("libraries", {}))
 
 
 @cache

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tts_prep.figures.room import ROOM
+from tts_prep import doors
 from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
 from tts_prep.preprocess.text.frontends.plain import CharactersFrontend
 from tts_prep.preprocess.text.language_codes import normalize, rules_of
@@ -15,7 +15,7 @@ from tts_prep.preprocess.text.typography import without_controls
 
 pytest.importorskip("unicode_rbnf", reason="unicode-rbnf is optional")
 
-LANGUAGES = [row.name for row in ROOM.rows["languages"]]
+LANGUAGES = [row.name for row in doors.rooms()["figures"].rows["languages"]]
 FORMS = [line.split("\t") for line in (Path(__file__).with_name("forms.tsv")).read_text("utf-8").splitlines()]
 """Language, kind, text and its readings, written before the rules: the words of grammars and of CLDR."""
 

@@ -22,7 +22,7 @@ from tts_prep.compiler import one_process_at_a_time
 
 PACKAGE = Path(tts_prep.__file__).parent
 ROOT = PACKAGE.parent
-ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/room.py"))
+ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/room.json"))
 CORE = ("format", "preprocess", "loader", "cli")
 """The folders of the core."""
 
@@ -283,5 +283,5 @@ def test_a_list_of_what_there_is_imports_nothing_of_it() -> None:
     code = "import sys; from tts_prep import doors; doors.rooms(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     ours = {name.removeprefix("tts_prep.") for name in loaded if name.startswith("tts_prep.")}
-    assert ours == {"core", "doors", "errors", "public_names", *ROOMS, *(f"{room}.room" for room in ROOMS)}
+    assert ours == {"doors", "errors", "public_names"}
     assert not {"numpy", "click"} & set(loaded)

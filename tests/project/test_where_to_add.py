@@ -51,9 +51,9 @@ def a_frontend(package: Path) -> str:
         "class ScratchFrontend(CharactersFrontend):\n    '''Letters.'''\n"
     )
     added(
-        package / "languages" / "room.py",
-        '            Row("mandarin-pinyin"',
-        '            Row("scratch", "tts_prep.languages.scratch:ScratchFrontend", "letters"),',
+        package / "languages" / "room.json",
+        '      "mandarin-pinyin"',
+        '      "scratch": {"place": "scratch:ScratchFrontend", "about": "letters"},',
     )
     return "from tts_prep.preprocess import get_frontend; assert get_frontend('scratch').phoneticize('ab') == 'ab'"
 
@@ -72,7 +72,7 @@ def a_symbol_table(package: Path) -> str:
 def figures_of_a_language(package: Path) -> str:
     folder = package / "figures"
     shutil.copy(folder / "languages" / "nl.toml", folder / "languages" / "af.toml")
-    changed(folder / "room.py", '("ar",', '("af", "ar",')
+    added(folder / "room.json", '      "ar"', '      "af": "reader:af",')
     return (
         "from tts_prep.preprocess.text.language_codes import normalize\n"
         "assert normalize('5 km', 'af').endswith(' kilometer')\n"
@@ -141,11 +141,8 @@ def a_command(package: Path) -> str:
     package.joinpath("checks", "scratch.py").write_text(
         "import click\n@click.command('scratch-word')\ndef scratch():\n    '''Print.'''\n    click.echo('word')\n"
     )
-    changed(
-        package / "checks" / "room.py",
-        '(Row("check",',
-        '(Row("scratch-word", "tts_prep.checks.scratch:scratch", group=INSPECT), Row("check",',
-    )
+    row = '      "scratch-word": {"place": "scratch:scratch", "group": "Inspect a store"},'
+    added(package / "checks" / "room.json", '      "check": {', row)
     return "import sys; sys.argv = ['tts-prep', 'scratch-word', '--help']; from tts_prep.__main__ import main; main()"
 
 
@@ -163,7 +160,7 @@ def a_feature(package: Path) -> str:
         "        return FeatureValues({'scratch': np.zeros(utterance.n_frames, np.float32)})\n"
         "KIND = FeatureKind('scratch', 'zeros', lambda recipe, settings: ScratchFeature())\n"
     )
-    changed(package / "core.py", '"features": (Row(', '"features": (Row("scratch", f"{_FEATURES}.scratch:KIND"), Row(')
+    added(package / "core.json", '      "energy"', '      "scratch": "preprocess.features.scratch:KIND",')
     return (
         "from tts_prep.preprocess import PRESETS, make_feature\n"
         "feature = make_feature('scratch', {}, PRESETS['parakeet'])\n"

@@ -12,7 +12,7 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like, write_ljspeech
 from llama_tokenizer import write_tokenizer
 
-from tts_prep.recipes.command import GUIDES
+from tts_prep.recipes.guides import GUIDES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("One, two and three.", "Four and five.", "Six, seven and eight.", "Nine and ten.")

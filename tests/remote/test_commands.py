@@ -13,8 +13,7 @@ from killing import contents
 from web_server import WebServer, serving
 
 from tts_prep import doors
-from tts_prep.cli.main import cli
-from tts_prep.core import MAKE
+from tts_prep.cli.main import _MAKE, cli
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("fsspec")
@@ -145,7 +144,7 @@ def test_a_command_says_what_to_do_with_the_url_of_a_store(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, _, err = run(capsys, *with_url(command, "store", "gs://bucket/store", tmp_path))
-    if command not in doors.rows("commands") or doors.rows("commands")[command].group == MAKE or command == "reindex":
+    if command not in doors.rows("commands") or doors.rows("commands")[command].group == _MAKE or command == "reindex":
         assert (
             "aws s3 sync FOLDER gs://bucket/store --exclude manifest.json, then aws s3 cp FOLDER/manifest.json" in err
         )

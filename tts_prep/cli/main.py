@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import nullcontext
 from functools import wraps
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -18,11 +18,14 @@ from tts_prep.cli import interruption
 from tts_prep.cli.commands import corpus_command, registered_command, registered_corpus
 from tts_prep.cli.grouped_help import write_command_groups
 from tts_prep.cli.options import WRITTEN_STORE
-from tts_prep.core import EXPORT, INSPECT, LISTS, MAKE, VERIFY
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess.corpora.registry import CORPORA
 
 _DEBUG = "--debug"
+
+_MAKE: Final = "Make, complete or extend a store"
+_GROUPS: Final = (_MAKE, "Inspect a store", "Verify and repair a store", "Export a store", "List values of options")
+"""The titles of commands, in the order of the help."""
 
 
 class _Own(MutableMapping[str, click.Command]):
@@ -69,10 +72,10 @@ class _Commands(click.Group):
         corpora = [*CORPORA, *doors.others("corpora")]
         with formatter.section("Make a store of recordings, with CORPUS and STORE as arguments"):
             formatter.write_text(", ".join(corpora))
-        groups: dict[str, list[str]] = {title: [] for title in (MAKE, INSPECT, VERIFY, EXPORT, LISTS)}
-        for row in doors.rows("commands").values():
+        groups: dict[str, list[str]] = {title: [] for title in _GROUPS}
+        for row in sorted(doors.rows("commands").values(), key=lambda row: not row.first):
             groups[row.group].append(row.name)
-        groups[MAKE] += doors.others("commands")
+        groups[_MAKE] += doors.others("commands")
         write_command_groups(ctx, formatter, self, {title: names for title, names in groups.items() if names})
 
     def resolve_command(
@@ -242,7 +245,7 @@ def _fail_interrupted(error: BaseException, arguments: Sequence[str]) -> NoRetur
     fault = interruption.later_fault(error)
     then = f", and then: {_fault_text(fault)}" if fault else ""
     row = doors.rows("commands").get(arguments[0] if arguments else "")
-    resume = " to resume" if row is None or row.group == MAKE else ""
+    resume = " to resume" if row is None or row.group == _MAKE else ""
     _fail(f"interrupted{then}; run the same command again{resume}", 128 + number, arguments)
 
 

@@ -1,16 +1,6 @@
-"""``tts-prep recipes``: what to run for each system, from raw recordings to a batch or to its files."""
-
-import importlib.resources
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
+"""``tts-prep recipes``."""
 
 import click
-
-from tts_prep.recipes import accepted
-from tts_prep.recipes.accepted import Recipe
-from tts_prep.toml_files import read_toml
 
 
 @click.command()
@@ -29,6 +19,7 @@ def recipes(name: str | None) -> None:
     import difflib
 
     from tts_prep.errors import ConfigurationError
+    from tts_prep.recipes.guides import GUIDES
 
     if name is None:
         for guide in GUIDES.values():
@@ -45,58 +36,3 @@ def recipes(name: str | None) -> None:
     if "MODULE:CLASS" in guide.command:
         click.echo("# MODULE:CLASS is your codec, whose arrays have the names that the export needs: docs/models.md.")
     click.echo(f"{guide.command}\n\n{guide.code}", nl=False)
-
-
-@dataclass(frozen=True)
-class Guide:
-    """What to run for a system.
-
-    Attributes:
-        name: the name for ``tts-prep recipes``.
-        recipe: what its recipe accepts, or the name of a system that is trained on files.
-        trains: what is trained, in some words.
-        more: options that the system's own configuration needs besides those of its recipe, or that save time.
-        layout: that of the files; empty for a recipe.
-        then: what the system does with the files.
-    """
-
-    name: str
-    recipe: Recipe | str
-    trains: str
-    more: str = ""
-    layout: str = ""
-    then: str = ""
-
-    @property
-    def system(self) -> str:
-        """The name of the system."""
-        return self.recipe if isinstance(self.recipe, str) else self.recipe.system
-
-    @property
-    def command(self) -> str:
-        """The command that makes the store of a corpus, and for files that which writes them."""
-        command, export = "tts-prep ljspeech CORPUS store", f"tts-prep export store files --to {self.layout}"
-        if isinstance(self.recipe, str):
-            return f"{command} {self.more}\n{export}"
-        options = (*self.recipe.options({}), *self.recipe.options_of_ids, *(need.option for need in self.recipe.needs))
-        return " ".join((command, *options, self.more)).rstrip()
-
-    @property
-    def code(self) -> str:
-        """Python that makes the first batch of the store, or what is done with the files."""
-        if self.then:
-            return f"# {self.then}\n"
-        return importlib.resources.files(__package__).joinpath("guides", f"{self.name}.txt").read_text("utf-8")
-
-
-def _guides() -> Mapping[str, Guide]:
-    """Return the systems of ``guides/guides.toml``, in which each has a section with its fields."""
-    sections = read_toml(__package__, "guides", "guides.toml")
-    recipes = vars(accepted)
-    return MappingProxyType(
-        {name: Guide(name, recipes.get(of["recipe"], of.pop("recipe")), **of) for name, of in sections.items()}
-    )
-
-
-GUIDES: Final[Mapping[str, Guide]] = _guides()
-"""The systems by name."""
