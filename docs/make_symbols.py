@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tts_prep.preprocess.text.symbols import TABLES
-from tts_prep.preprocess.text.symbols.catalogue import Preparation
+from tts_prep.preprocess.text.symbols import TABLES, Preparation
 
 PAGE = Path(__file__).parent / "symbols.md"
 

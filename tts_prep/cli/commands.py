@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from tts_prep import doors
-from tts_prep.cli.grouped_help import GroupedCommand
-from tts_prep.cli.options import PATH, WRITTEN_STORE, click_option, corpus_options
+from tts_prep.cli.options import PATH, WRITTEN_STORE, GroupedCommand, click_option, corpus_options
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
 from tts_prep.doors import Row
 from tts_prep.errors import ConfigurationError

@@ -16,8 +16,7 @@ import click
 from tts_prep import __version__, doors
 from tts_prep.cli import interruption
 from tts_prep.cli.commands import corpus_command, registered_command, registered_corpus
-from tts_prep.cli.grouped_help import write_command_groups
-from tts_prep.cli.options import WRITTEN_STORE
+from tts_prep.cli.options import WRITTEN_STORE, write_command_groups
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
 from tts_prep.preprocess.corpora.registry import CORPORA
 

@@ -12,7 +12,7 @@ from tts_prep.export.rows import ExportRow, export_rows, require_waveforms, wav_
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.loader.dataset.identity import stores_of
-from tts_prep.preprocess.text.symbols.catalogue import get_table
+from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.recipes.accepted import F5_TTS, check_store
 from tts_prep.recipes.f5tts import FLOOR
 

@@ -171,7 +171,7 @@ def corpora(ctx: click.Context) -> None:
       tts-prep corpora
     """
     from tts_prep import doors
-    from tts_prep.cli.grouped_help import write_command_groups
+    from tts_prep.cli.options import write_command_groups
     from tts_prep.preprocess.corpora.registry import CORPORA
 
     assert ctx.parent is not None

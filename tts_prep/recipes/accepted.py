@@ -13,7 +13,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, Preset, get_preset
-from tts_prep.preprocess.text.symbols.catalogue import get_table
+from tts_prep.preprocess.text.symbols import get_table
 
 Settings = Literal["preset", "any"]
 """``"preset"`` accepts a store with the settings of the recipe's preset; ``"any"`` accepts every store."""

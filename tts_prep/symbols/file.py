@@ -12,8 +12,7 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.paths import read_regular
-from tts_prep.preprocess.text.symbols import AUTO, TABLES
-from tts_prep.preprocess.text.symbols.catalogue import parse_symbols
+from tts_prep.preprocess.text.symbols import AUTO, TABLES, parse_symbols
 from tts_prep.symbols.voice import VoiceTable, read_voice
 
 NAME: Final = "symbols"

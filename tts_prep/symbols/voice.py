@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, get_args
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.text.symbols.catalogue import Blanks, Preparation, RecordedTable, Steps, Table
+from tts_prep.preprocess.text.symbols import Blanks, Preparation, RecordedTable, Steps, Table
 
 _MOST_IDS: Final = 100_000
 _LONGEST_SYMBOL: Final = 100

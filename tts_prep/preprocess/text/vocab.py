@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.blanks import with_blanks, without_blanks
-from tts_prep.preprocess.text.symbols import Blanks, Table, tables_with
-from tts_prep.preprocess.text.symbols.catalogue import AS_READ, Preparation
+from tts_prep.preprocess.text.symbols import AS_READ, Blanks, Preparation, Table, tables_with
 
 UNKNOWN_POLICIES: Final = ("error", "unk", "drop")
 """The treatments of symbols that are not in the vocabulary."""
