@@ -30,7 +30,8 @@ from synthesise import NOISE_LEVEL, SAMPLE_RATE, read_texts, write_wav
 
 from tts_prep.checks import measure
 from tts_prep.checks import suspects as find_suspects
-from tts_prep.demo.corpus import MANNERS, speak
+from tts_prep.demo.corpus import MANNERS
+from tts_prep.demo.speech import speak
 from tts_prep.loader import UtteranceDataset
 
 Clip = npt.NDArray[np.float32]

@@ -30,7 +30,7 @@ import soundfile
 from synthesise import NOISE_LEVEL, SAMPLE_RATE, read_texts, write_wav
 
 from tts_prep.checks import Suspects, measure, suspects
-from tts_prep.demo.corpus import speak
+from tts_prep.demo.speech import speak
 from tts_prep.loader import UtteranceDataset
 
 Clip = npt.NDArray[np.float64]

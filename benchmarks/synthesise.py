@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.demo.corpus import MANNERS, read_sentences, speak
+from tts_prep.demo.corpus import MANNERS, read_sentences
+from tts_prep.demo.speech import speak
 
 SAMPLE_RATE = 22_050
 STAMP = "synthesis.json"

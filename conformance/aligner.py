@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
-from tts_prep.demo.corpus import speak_with_phones
+from tts_prep.demo.speech import speak_with_phones
 from tts_prep.preprocess import PRESETS
 from tts_prep.preprocess.audio.mel import MelExtractor
 

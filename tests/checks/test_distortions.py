@@ -8,7 +8,7 @@ import pytest
 from tts_prep.acoustics.mels import Mels, decibels_of_unit, mel_powers
 from tts_prep.checks.catalogue import MEASURE
 from tts_prep.checks.distortions import NO_HUM, Peaks, _average, decay_seconds, find_quantiles, hum, saturation
-from tts_prep.demo.corpus import speak
+from tts_prep.demo.speech import speak
 from tts_prep.preprocess import PRESETS, mel_spectrogram
 
 RATE = 22_050

@@ -9,7 +9,7 @@ import espeakng_loader
 import numpy as np
 import pytest
 
-from tts_prep.demo.corpus import speak
+from tts_prep.demo.speech import speak
 from tts_prep.errors import ConfigurationError, TextError
 
 SENTENCE = "Reader, I married him."
@@ -39,7 +39,7 @@ def test_samples_do_not_depend_on_what_was_spoken_before(voice: str) -> None:
 def test_samples_are_the_same_in_another_process() -> None:
     program = (
         "import hashlib\n"
-        "from tts_prep.demo.corpus import speak\n"
+        "from tts_prep.demo.speech import speak\n"
         f"print(hashlib.sha256(speak({SENTENCE!r}, voice='en-us+f2')[0].tobytes()).hexdigest())\n"
     )
     assert run(program) == run(program)
@@ -126,7 +126,7 @@ def phonemize():
 
 SPEAK = f"""
 import hashlib
-from tts_prep.demo.corpus import speak
+from tts_prep.demo.speech import speak
 
 def spoken():
     return hashlib.sha256(speak({SENTENCE!r})[0].tobytes()).hexdigest()
@@ -146,7 +146,7 @@ def test_speech_and_phonemes_are_the_same_beside_each_other_as_alone(order: str)
 def test_importing_the_module_loads_neither_espeak_nor_anything_slow() -> None:
     program = (
         "import sys\n"
-        "import tts_prep.demo.corpus\n"
+        "import tts_prep.demo.speech\n"
         "print([m for m in ('espeakng_loader', 'phonemizer', 'librosa', 'scipy', 'soundfile') if m in sys.modules])\n"
     )
     assert run(program).strip() == "[]"

