@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from inspect import signature
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tts_prep.cli.options import takes
-from tts_prep.preprocess.option import OptionTable
+from tts_prep.preprocess.option import OptionTable, takes_fields
 
 OPTIONS: dict[str, Any] = {
     "limit": {"help": "The most.", "kind": "int", "metavar": "N"},
@@ -69,12 +70,7 @@ def test_the_help_has_the_options_in_the_order_of_the_file(command: click.Comman
 
 @pytest.mark.parametrize(
     ("room", "section", "record"),
-    [
-        ("additions", "source", "_Source"),
-        ("additions", "tables", "_Tables"),
-        ("additions", "how", "_How"),
-        ("verification", "repair", "Repair"),
-    ],
+    [("additions", "source", "_Source"), ("additions", "tables", "_Tables"), ("additions", "how", "_How")],
 )
 def test_the_fields_of_a_record_have_the_names_and_types_of_its_options(room: str, section: str, record: str) -> None:
     module = pytest.importorskip(f"tts_prep.{room}.command")
@@ -86,6 +82,49 @@ def test_the_fields_of_a_record_have_the_names_and_types_of_its_options(room: st
         hint = hints[option.name]
         of = [one for one in (get_args(hint) or (hint,)) if one not in (NoneType, Ellipsis)]
         assert (of, get_origin(hint) is tuple) == ([option.kind], option.repeated), option.name
+
+
+def test_the_options_of_a_repair_are_keywords_of_its_function() -> None:
+    command = pytest.importorskip("tts_prep.verification.command")
+    repair = pytest.importorskip("tts_prep.verification.repair")
+    names = {option.name for option in OptionTable(command.__file__)["repair"]}
+    assert names == signature(repair.repair_store).parameters.keys() - {"store", "progress"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """How something is done.
+
+    Attributes:
+        deep: whether it is
+            done deeply.
+        often: how often.
+    """
+
+    deep: bool = False
+    often: int = 1
+
+
+@takes_fields(Way)
+def do(what: str, way: Way) -> tuple[str, Way]:
+    """Do something.
+
+    Args:
+        what: what it is.
+        way: see `Way`.
+    """
+    return what, way
+
+
+def test_a_function_has_the_fields_of_its_record_as_keywords_and_in_its_docstring() -> None:
+    assert do("this", often=2) == do(what="this", often=2) == ("this", Way(often=2))
+    assert str(signature(do)).replace("'", "") == (
+        "(what: str, *, deep: bool = False, often: int = 1) -> tuple[str, Way]"
+    )
+    assert "        what: what it is.\n        deep: whether it is\n            done deeply.\n" in (do.__doc__ or "")
+    assert "way:" not in (do.__doc__ or "")
+    with pytest.raises(TypeError, match=r"do\(\) got an unexpected keyword argument 'dep'"):
+        do("this", dep=True)
 
 
 def test_an_option_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:

@@ -373,6 +373,28 @@ def an_option_of_all_corpora(package: Path) -> str:
     )
 
 
+def an_option_of_a_run(package: Path) -> str:
+    row = '    "scratch_tries": {"help": "A scratch way.", "kind": "int", "default": 2, "metavar": "N"},'
+    added(package / "cli" / "options.json", '    "overwrite"', row)
+    path = package / "preprocess" / "make" / "asked.py"
+    added(path, "        part: make only", "        scratch_tries: a scratch way.")
+    added(path, "    part: Part | None", "    scratch_tries: int = 2")
+    return (
+        "import inspect; from pathlib import Path; from tts_prep.preprocess import prepare\n"
+        "assert inspect.signature(prepare).parameters['scratch_tries'].default == 2\n"
+        "assert '        scratch_tries: a scratch way.' in prepare.__doc__\n"
+        "from click.testing import CliRunner; from tts_prep.cli.main import cli; from tts_prep.cli import preparing\n"
+        "assert 'A scratch way.' in CliRunner().invoke(cli.commands['ljspeech'], ['--help', 'all']).output\n"
+        "asked = []\n"
+        "def begin(store, change, of):\n    asked.append(of.scratch_tries)\n    raise SystemExit(0)\n"
+        "from tts_prep.preprocess.make.transaction import StoreTransaction; StoreTransaction.begin = begin\n"
+        "from corpora import write_ljspeech; write_ljspeech(Path('scratch-lj'))\n"
+        "options = ['--frontend', 'characters', '--unknown', 'drop', '--update', '--scratch-tries', '5', '-j', '1']\n"
+        "CliRunner().invoke(cli.commands['ljspeech'], ['scratch-lj', 'scratch-store', *options])\n"
+        "assert asked == [5], asked\n"
+    )
+
+
 ADDITIONS = {
     "a corpus": a_corpus,
     "a text frontend": a_frontend,
@@ -396,6 +418,7 @@ ADDITIONS = {
     "a scheme of URLs": a_scheme,
     "an option of a setting": an_option_of_a_setting,
     "another option of all corpora": an_option_of_all_corpora,
+    "an option of a run, such as --update": an_option_of_a_run,
 }
 """An addition for each row of the table."""
 
@@ -430,7 +453,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT / "tests")])},
         input=json.dumps(codes),
         capture_output=True,
         text=True,
@@ -456,7 +479,7 @@ def test_the_files_that_the_architecture_names_exist() -> None:
     places = ((ROOT / "tts_prep").rglob("*"), (ROOT / "docs").glob("*.py"))
     paths = [f"/{path.relative_to(ROOT).as_posix()}" for found in places for path in found if path.name != "NAME.txt"]
     folders = re.findall(r"^\| [^|]+ \| `([\w/]+)/`", page, re.MULTILINE)
-    named = re.findall(r"`([\w/]+\.py)`", page)
+    named = re.findall(r"`([\w/]+\.(?:py|json))`", page)
     outside = [name for name in named if name.startswith(("docs/", "tests/"))]
     files = [name for name in named if name not in outside]
     assert [name for name in outside if not (ROOT / name).is_file()] == []

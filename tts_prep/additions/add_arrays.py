@@ -30,6 +30,7 @@ from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature, FeatureInput, FeatureValues
 from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays, specs_of
+from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs, intact_shard
 from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
@@ -97,9 +98,9 @@ def add_provenance(store: str | Path, provenance: Provenance) -> Manifest:
         ConfigurationError: a text is too long, or has control characters.
         StoreError: the store is incomplete.
     """
-    given = provenance.checked()
-    with StoreTransaction.begin(Path(store), Change.ADD) as transaction:
-        manifest, said = read_manifest(transaction.store), transaction.provenance(given)
+    asked = Asked(provenance=provenance.checked())
+    with StoreTransaction.begin(Path(store), Change.ADD, asked) as transaction:
+        manifest, said = read_manifest(transaction.store), transaction.provenance()
         if said.as_dict() == manifest.provenance:
             return manifest
         with transaction.build([manifest.fingerprint, manifest.plan, said.as_dict()]) as folder:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ from tts_prep.preprocess.configuration.settings import configure, read_config_fi
 from tts_prep.preprocess.corpora.registry import get_corpus
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
-from tts_prep.preprocess.make.parts import Part
+from tts_prep.preprocess.make.asked import Asked, Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
@@ -86,25 +86,22 @@ def _prepare_and_report(
     rows = read(report=first.append)
     started = time.monotonic()
     part = Part.parse(options["part"]) if options["part"] else None
-    how: dict[str, Any] = {
-        "jobs": options["jobs"] or available_jobs(),
-        "backend": Backend(options["backend"], options["scheduler"]),
-    }
+    # An option of what is asked of a run has the name of its field, but for these.
+    how = {one.name: options[one.name] for one in fields(Asked) if one.name in options}
+    how |= {"jobs": options["jobs"] or available_jobs(), "part": part}
+    how |= {"backend": Backend(options["backend"], options["scheduler"]), "rereads": options["reread"]}
     with make_progress(sys.stderr) as progress:
         of_settings = settings_text(corpus, config, preset_is_chosen=settings.preset_is_chosen)
         first[:0] = [of_settings, *(doors.asked("hints", "settings")(corpus, store, config) or ())]
         items = doors.asked("hints", "rows")(rows, settings, first.append) or iter(rows.items)
         if config.text.symbols == AUTO:
-            config = with_collected_symbols(config, read().items, **how)
+            config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = _features(options, config)
         if options["like"]:
             parsed = _like(parsed, options["like"])
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
-        how |= {"max_failures": options["max_failures"], "progress": with_first_lines(first, progress)}
-        how |= {"rereads": options["reread"]}
-        result = prepare(
-            items, rows.root, store, parsed.config, existing=_existing(options), part=part, provenance=provenance, **how
-        )
+        how |= {"progress": with_first_lines(first, progress), "provenance": provenance, "existing": _existing(options)}
+        result = prepare(items, rows.root, store, parsed.config, **how)
     elapsed = time.monotonic() - started
     # What the models of this command compute is not missing.
     called = {model.where for model in parsed.models}

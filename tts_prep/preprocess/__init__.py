@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import FeatureValues as FeatureValues
     from tts_prep.preprocess.features.feature import setting as setting
     from tts_prep.preprocess.features.registry import make_feature as make_feature
-    from tts_prep.preprocess.make.parts import Part as Part
+    from tts_prep.preprocess.make.asked import Part as Part
     from tts_prep.preprocess.make.parts import finish_store as finish_store
     from tts_prep.preprocess.option import Option as Option
     from tts_prep.preprocess.run import Result as Result

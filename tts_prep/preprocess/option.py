@@ -4,14 +4,18 @@ A record names no library of the command line, and this module imports no other,
 """
 
 import importlib
+import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tts_prep.errors import ConfigurationError
+
+T = TypeVar("T")
 
 KINDS = (str, int, float, bool, Path)
 
@@ -110,3 +114,31 @@ def _named(place: str) -> Callable[[], Iterable[str]]:
     """Return a function that calls ``module:function``, which is imported when it is called."""
     module, _, name = place.partition(":")
     return lambda: getattr(importlib.import_module(module), name)()
+
+
+def takes_fields(record: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Return a decorator of a function whose last parameter is a record: callers give the record's fields by name.
+
+    Fields and their lines of the record's docstring become keywords and lines of the function's, where that explains
+    the parameter: an option is declared in the record alone.
+    """
+    fields = inspect.signature(record).parameters
+    found = re.search(r"^ *Attributes:\n((?: {8}.*\n)+)", record.__doc__ or "", re.MULTILINE)
+    lines = found[1] if found else ""
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        *own, last = inspect.signature(function).parameters.values()
+
+        @wraps(function)
+        def call(*arguments: Any, **keywords: Any) -> T:
+            named = {one.name: keywords.pop(one.name) for one in own if one.name in keywords}
+            if unknown := sorted(keywords.keys() - fields.keys()):
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {unknown[0]!r}")
+            return function(*arguments, **named, **{last.name: record(**keywords)})
+
+        returned = inspect.signature(function).return_annotation
+        vars(call)["__signature__"] = inspect.Signature([*own, *fields.values()], return_annotation=returned)
+        call.__doc__ = re.sub(rf"^ {{8}}{last.name}: .*\n", lambda _: lines, function.__doc__ or "", flags=re.MULTILINE)
+        return call
+
+    return decorate

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
@@ -20,27 +19,25 @@ from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
 from tts_prep.format.records.corrections import write_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
-from tts_prep.format.records.provenance import Provenance, write_provenance
+from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.records.sources import IncompleteArray, read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
+from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.make.parts import Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-from tts_prep.preprocess.plan.planned_store import CorpusRows, Corrected, PlannedStore, plan_store
+from tts_prep.preprocess.option import takes_fields
+from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.workers.backend import Backend
 from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
-from tts_prep.progress import ShowProgress, in_notebooks
 
 
 @dataclass(frozen=True)
@@ -75,23 +72,9 @@ class Result:
         return cls(store, manifest, *numbers, incomplete=arrays)
 
 
+@takes_fields(Asked)
 def prepare(
-    items: Iterable[SourceUtterance | Failure],
-    root: Path,
-    store: Path,
-    config: Configuration,
-    *,
-    existing: Literal["resume", "update", "overwrite"] = "resume",
-    part: Part | None = None,
-    jobs: int = 1,
-    backend: Backend = Backend(),
-    max_failures: str | int = "1%",
-    progress: ShowProgress = in_notebooks,
-    features: Sequence[Feature] = (),
-    alignments: CorpusAlignments | None = None,
-    corrections: Corrected | None = None,
-    provenance: Provenance = Provenance(),
-    rereads: bool = False,
+    items: Iterable[SourceUtterance | Failure], root: Path, store: Path, config: Configuration, asked: Asked
 ) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
@@ -109,41 +92,34 @@ def prepare(
     Args:
         items, root: rows of a corpus, and the folder of relative audio paths; see `tts_prep.preprocess.read_corpus`.
         store: the folder of the store.
-        existing: ``"resume"`` continues an unfinished store, and refuses one with other settings or rows;
-            ``"overwrite"`` replaces it; ``"update"`` replaces it, and takes over what has the same rows and settings.
-            A complete store is never modified in place: the new one is made beside it, and replaces it atomically.
-        part: make only the shards of this part, in any order, also at the same time on several machines;
-            `tts_prep.preprocess.finish_store` finishes the store.
-        jobs, backend: the number of worker processes, and where they run.
-        max_failures: the maximum number of rows that may fail, or their share (``"1%"``, rounded down).
-        features: the features of added arrays; see `tts_prep.preprocess.make_feature`.
-        alignments: the alignments, if the configuration says that they change shards.
-        corrections: the corrected rows that ``items`` are, or are made of; the store records what was corrected.
-        provenance: licence and origin of recordings and texts; what it leaves out stays as it is in the store.
-        rereads: read all recordings of a complete store again, not only those whose size or time has changed.
+        config: the settings of the store.
+        asked: see `Asked`.
 
     Raises:
         TtsPrepError: the run failed. Finished shards are kept.
     """
-    allowed, change, given = FailureLimit.parse(max_failures), _change(existing, part), provenance.checked()
+    # What is not valid is said before anything is read.
+    FailureLimit.parse(asked.max_failures)
+    change, features = _change(asked), asked.features
+    asked.provenance.checked()
     if config.text.symbols == AUTO:
         # Read twice: for their symbols, and for the plan.
         items = list(items)
-        config = with_collected_symbols(config, items, jobs=jobs, backend=backend)
+        config = with_collected_symbols(config, items, jobs=asked.jobs, backend=asked.backend)
     with (
-        StoreTransaction.begin(store, change) as transaction,
-        worker_pool(jobs, backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
+        StoreTransaction.begin(store, change, asked) as transaction,
+        worker_pool(asked.jobs, asked.backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
     ):
         # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(1)
         if old := transaction.old:
             features = (*features, *doors.need("update", "features")(old, config, specs_of(features)))
-        recipe = make_recipe(config, root, tuple(features), alignments)
-        planned = plan_store(CorpusRows(items, root, corrections), recipe, start)
+        recipe = make_recipe(config, root, tuple(features), asked.alignments)
+        planned = plan_store(CorpusRows(items, root, asked.corrections), recipe, start)
         features = planned.recipe.features
-        planned = transaction.with_known(planned, rereads=rereads)
-        if manifest := transaction.up_to_date(planned, given):
+        planned = transaction.with_known(planned)
+        if manifest := transaction.up_to_date(planned):
             check_arrays_of(store, manifest, features)
             changed = outdated_arrays(store, manifest, features)
             if not changed:
@@ -153,16 +129,16 @@ def prepare(
                 raise StoreError(
                     f"{store}: older than the files that {names} was made from; --update makes it again from them"
                 )
-        return make_store(transaction, planned, pool, allowed, progress, part=part, provenance=given)
+        return make_store(transaction, planned, pool)
 
 
-def _change(existing: str, part: Part | None) -> Change:
+def _change(asked: Asked) -> Change:
     changes = {"resume": Change.NEW, "update": Change.UPDATE, "overwrite": Change.OVERWRITE}
-    if existing not in changes:
-        raise ConfigurationError(f"existing: expected one of {', '.join(changes)}, found {existing!r}")
-    if part is None:
-        return changes[existing]
-    if existing != "resume":
+    if asked.existing not in changes:
+        raise ConfigurationError(f"existing: expected one of {', '.join(changes)}, found {asked.existing!r}")
+    if asked.part is None:
+        return changes[asked.existing]
+    if asked.existing != "resume":
         raise ConfigurationError("overwrite, update, part: expected at most one of them")
     return Change.PART
 
@@ -175,19 +151,14 @@ def make_store(
     transaction: StoreTransaction,
     planned: PlannedStore,
     pool: WorkerPool[ShardPlan, MadeShard],
-    allowed: FailureLimit,
-    progress: ShowProgress,
-    *,
-    part: Part | None = None,
     broken: Collection[str] = (),
-    provenance: Provenance = Provenance(),
 ) -> Result:
     """Make the missing shards of a planned store, or of a part of it; then complete it.
 
     Args:
         broken: files of the old store that must not be taken over.
-        provenance: see `prepare`.
     """
+    part, allowed = transaction.asked.part, FailureLimit.parse(transaction.asked.max_failures)
     recipe = planned.recipe
     specs = specs_of(recipe.features)
     intact = _intact_arrays(transaction, specs, broken)
@@ -195,14 +166,14 @@ def make_store(
     with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
         write_corrections(folder, planned.corrections)
-        said = transaction.provenance(provenance)
+        said = transaction.provenance()
         if said.as_dict() or not part:  # another part may be saying it
             write_provenance(folder, said)
         if recipe.config.ood_texts:
             doors.need("ood", "make")(recipe.config, recipe.settings, folder, pool, transaction.source)
         plans = _with_old(transaction, planned, plans, broken)
         make = partial(make_shard, recipe=recipe, store=folder)
-        run = ShardRun(folder, planned, allowed, progress)
+        run = ShardRun(folder, planned, allowed, transaction.asked.progress)
         made = run.make(plans, make, pool)
         known = replace(planned, shards=tuple(plans)).made(shard.stored.header.key for shard in made)
         sources = read_sources(transaction.store).with_shards_of(known.sources)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tts_prep import doors
-from tts_prep.cli.options import WRITTEN_STORE, store_or_url, takes
+from tts_prep.cli.options import WRITTEN_STORE, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
 from tts_prep.preprocess.option import OptionTable
 
@@ -19,27 +18,17 @@ if TYPE_CHECKING:
     from tts_prep.format.records.manifest import FileEntry
 
 
-@dataclass(frozen=True)
-class Repair:
-    """What broken files are made of again."""
-
-    corpus: Path | None = None
-    root: Path | None = None
-    splits: tuple[str, ...] = ()
-    ood_texts: Path | None = None
-    alignments: Path | None = None
-    reader: str | None = None
-    jobs: int | None = None
-
-
-_REPAIR: Final = OptionTable(__file__)["repair"]
+_OPTIONS: Final = OptionTable(__file__)
+"""Those of a repair have the names of the keywords of `repair_store`."""
 
 
 @click.command()
 @store_or_url
-@takes(Repair, _REPAIR)
+@with_options(_OPTIONS, "repair")
 @verbosity_options
-def verify(repair: Repair, store: Path | str, cache: Path | None, cache_size: int | None) -> int:
+def verify(
+    store: Path | str, cache: Path | None, cache_size: int | None, corpus: Path | None, jobs: int | None, **given: Any
+) -> int:
     r"""Verify the checksum and the number of rows of every file of STORE; repair broken files.
 
     If there are broken files, they are listed, and the exit status is 1. It is 3 if a file cannot be read here, because
@@ -53,11 +42,11 @@ def verify(repair: Repair, store: Path | str, cache: Path | None, cache_size: in
       tts-prep verify store --repair LJSpeech-1.1
       tts-prep verify s3://bucket/store --cache cache
     """
-    if repair.corpus is not None:
+    if corpus is not None:
         # Refuses a URL, and says why.
-        return _repair(WRITTEN_STORE.convert(store, None, None), repair.corpus, repair)
-    for one in _REPAIR:
-        if one.name != "jobs" and getattr(repair, one.name):
+        return _repair(WRITTEN_STORE.convert(store, None, None), corpus, jobs, given)
+    for one in _OPTIONS["repair"]:
+        if given.get(one.name):
             raise click.UsageError(f"{one.all_flags[0]} requires --repair CORPUS.")
     return _verify(store, cache, cache_size)
 
@@ -145,7 +134,7 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     say(one_line(f"{without_secret(store)}: {what}, all intact{rest}"))
 
 
-def _repair(store: Path, corpus: Path, given: Repair) -> int:
+def _repair(store: Path, corpus: Path, jobs: int | None, given: dict[str, Any]) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
@@ -154,18 +143,10 @@ def _repair(store: Path, corpus: Path, given: Repair) -> int:
     from tts_prep.verification.repair import repair_store
 
     with make_progress(sys.stderr) as progress:
-        result, broken = repair_store(
-            store,
-            corpus,
-            root=given.root,
-            splits=split_lists(given.splits),
-            ood_texts=given.ood_texts,
-            alignments=given.alignments,
-            # Never the function that the store names: a store may come from anywhere.
-            reader=import_reader(given.reader) if given.reader else None,
-            jobs=given.jobs or available_jobs(),
-            progress=progress,
-        )
+        given["splits"] = split_lists(given["splits"])
+        # Never the function that the store names: a store may come from anywhere.
+        given["reader"] = import_reader(given["reader"]) if given["reader"] else None
+        result, broken = repair_store(store, corpus, jobs=jobs or available_jobs(), progress=progress, **given)
     doors.asked("sources", "outdated")(store)
     if not broken:
         count = len(result.manifest.files) + 1 if result.manifest else 0

@@ -18,8 +18,8 @@ from tts_prep.preprocess.configuration.records import Configuration, OodConfig
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader
 from tts_prep.preprocess.corpora.lines import split_checksums
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
+from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.resuming import check_recordings, check_settings
-from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
@@ -115,7 +115,8 @@ def repair_store(
     rows = CorpusRows.read(config, corpus, root=root, splits=splits, reader=reader, corrections=corrections)
     # Also if nothing is broken: it removes the remains of a repair that was killed at its end.
     with (
-        StoreTransaction.begin(store, Change.REPAIR) as transaction,
+        # Failures were counted when the store was made.
+        StoreTransaction.begin(store, Change.REPAIR, Asked(max_failures="100%", progress=progress)) as transaction,
         worker_pool(jobs, Backend(), partial(get_ready, config)) as pool,
     ):
         planned = plan_store(rows, make_recipe(config, rows.root, findings.features(store, config), aligned))
@@ -124,9 +125,7 @@ def repair_store(
         findings.check(store, planned, f"{sources} and alignments of {alignments}" if alignments else sources)
         if not findings.broken:
             return Result.of_complete(store, read_manifest(store)), []
-        # Failures were counted when the store was made.
-        allowed = FailureLimit.parse("100%")
-        result = make_store(transaction, planned, pool, allowed, progress, broken=findings.broken)
+        result = make_store(transaction, planned, pool, findings.broken)
     return result, findings.broken
 
 

@@ -227,8 +227,8 @@ def test_a_part_that_says_nothing_removes_nothing_that_another_says_meanwhile(
     store = tmp_path / "store"
     look = StoreTransaction.provenance
 
-    def before_another(transaction: StoreTransaction, given: Provenance) -> Provenance:
-        found = look(transaction, given)
+    def before_another(transaction: StoreTransaction) -> Provenance:
+        found = look(transaction)
         write_provenance(store, SAID)
         return found
 

@@ -5,10 +5,9 @@ This is for batch systems without a running cluster. A part is every n-th shard 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
+from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, checked_files
 from tts_prep.format.layout import MANIFEST, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -16,33 +15,6 @@ from tts_prep.format.records.sources import sources_of_parts, write_sources
 from tts_prep.format.records.store_plan import StorePlan, read_plan
 from tts_prep.preprocess.make.shard_run import FailureLimit, give_up
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
-
-
-@dataclass(frozen=True)
-class Part:
-    """Part ``number`` of ``count``, counted from 1.
-
-    Example:
-        >>> from tts_prep.preprocess import Part
-        >>> Part.parse("3/16")
-        Part(number=3, count=16)
-    """
-
-    number: int
-    count: int
-
-    @classmethod
-    def parse(cls, text: str) -> Part:
-        """Parse ``"3/16"``.
-
-        Raises:
-            ConfigurationError: the text is malformed.
-        """
-        number, slash, count = text.partition("/")
-        digits = number.isascii() and number.isdecimal() and count.isascii() and count.isdecimal() and len(text) < 20
-        if not (slash and digits and 1 <= int(number) <= int(count)):
-            raise ConfigurationError(f"part: expected K/N with K from 1 to N, such as 3/16, found {text!r}")
-        return cls(int(number), int(count))
 
 
 def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:

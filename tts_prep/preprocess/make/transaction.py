@@ -28,6 +28,7 @@ from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
 from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
+from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.folder import (
     PURPOSE,
     locked_folder,
@@ -85,17 +86,19 @@ class StoreTransaction:
     Attributes:
         store: the folder of the store.
         folder: the folder in which the store is built, absolute; that of the store itself, or one beside it.
-        change: what is asked for.
+        change: what is done.
+        asked: what else is asked for.
     """
 
     store: Path
     folder: Path
     change: Change
     lock: Lock
+    asked: Asked
 
     @classmethod
     @contextmanager
-    def begin(cls, store: Path, change: Change) -> Iterator[StoreTransaction]:
+    def begin(cls, store: Path, change: Change, asked: Asked = Asked()) -> Iterator[StoreTransaction]:
         """Hold the lock of a store, and a folder for temporary files, during a block.
 
         Raises:
@@ -106,7 +109,7 @@ class StoreTransaction:
             # Before the store is locked, which would make its folder.
             read_manifest(store)
         with locked_folder(store, shared=change is Change.PART) as lock, holding_temporary_files():
-            yield cls(store, store.absolute(), change, lock)
+            yield cls(store, store.absolute(), change, lock, asked)
 
     @property
     def is_complete(self) -> bool:
@@ -146,12 +149,13 @@ class StoreTransaction:
             for number, key in enumerate(plan.shards if plan else keys)
         }
 
-    def provenance(self, given: Provenance) -> Provenance:
-        """Return licence and origin of the store as it is to be: what is given, and for the rest what it says now.
+    def provenance(self) -> Provenance:
+        """Return licence and origin of the store as it is to be: what is asked for, and for the rest what it says now.
 
         Raises:
             StoreError: another part says something else.
         """
+        given = self.asked.provenance.checked()
         if self.change is Change.OVERWRITE:
             return given
         said = self._said
@@ -170,27 +174,20 @@ class StoreTransaction:
                 return Provenance.parse(MANIFEST, read_manifest(self.store, checked=False).provenance)
         return read_provenance(self.store)
 
-    def with_known(self, planned: PlannedStore, *, rereads: bool = False) -> PlannedStore:
+    def with_known(self, planned: PlannedStore) -> PlannedStore:
         """Return a planned store with what a complete one knows of its recordings.
 
         They are read if their sizes or times have changed and nothing else has; otherwise when shards are made.
-
-        Args:
-            rereads: whether sizes and times are not trusted.
         """
         if not self.is_complete or self.change is Change.OVERWRITE:
             return planned
-        planned = planned if rereads else planned.with_known(read_sources(self.store))
+        planned = planned if self.asked.rereads else planned.with_known(read_sources(self.store))
         if all(planned.known) or planned.keys != planned_keys(self.store, read_manifest(self.store)):
             return planned
         return planned.with_contents()
 
-    def up_to_date(self, planned: PlannedStore, provenance: Provenance = Provenance()) -> Manifest | None:
+    def up_to_date(self, planned: PlannedStore) -> Manifest | None:
         """Return the manifest of the store if it is complete and has the planned shards, else None.
-
-        Args:
-            planned: the store as it is to be.
-            provenance: what it is to say, as far as that is given.
 
         Raises:
             StoreError: the store has other settings, rows, corrections, licence or origin, and is not to be replaced.
@@ -199,7 +196,7 @@ class StoreTransaction:
             return None
         manifest = read_manifest(self.store) if self.is_complete else None
         # With the same keys, the list of corrections, licence and origin can differ, which an update replaces.
-        is_said = self.provenance(provenance) == self._said
+        is_said = self.provenance() == self._said
         is_same = self.change is not Change.UPDATE or (is_said and has_corrections(self.store, planned.corrections))
         if manifest and is_same and self._has_rows_of(manifest, planned):
             if self.change is Change.PART:
