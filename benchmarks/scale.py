@@ -34,8 +34,11 @@ def simulate(folder: Path, n: int) -> None:
 
     from tts_prep.format.assembly import located
     from tts_prep.format.files.checksums import CHECKSUMS, seal_file
-    from tts_prep.format.hdf5.writer import create_dataset, create_file
+    from tts_prep.format.hdf5.writer import create_file
     from tts_prep.format.layout import INDEX
+
+    def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: object) -> h5py.Dataset:
+        return group.create_dataset(name, shape=shape, dtype=dtype, track_times=False)
 
     shutil.rmtree(folder, ignore_errors=True)
     write_store(folder, make_rows([10]), n_shards=1)

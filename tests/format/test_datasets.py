@@ -14,7 +14,15 @@ import pytest
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.hdf5.datasets import Location, map_file, read_dataset
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.hdf5.writer import create_dataset, create_file, write_arrays, write_rows
+from tts_prep.format.hdf5.writer import (
+    create_dataset,
+    create_file,
+    write_arrays,
+    write_dataset,
+    write_number,
+    write_rows,
+    write_texts,
+)
 
 
 @pytest.mark.parametrize("dtype", ["<i8", "<i4", "<i2", "<f4"])
@@ -37,12 +45,33 @@ def test_arrays_stand_one_after_another_with_the_checksum_of_their_bytes(
     checksums: dict[str, str] = {}
     with create_file(tmp_path / "a.h5", checksums=checksums) as file:
         starts = write_arrays(file, "a", arrays, (2,), dtype, checksums)
-        create_dataset(file, "b", (3,), "<i4")[...] = [1, 2, 3]
+        write_dataset(file, "b", np.array([1, 2, 3], "<i4"))
     assert starts.tolist() == [sum(n_rows[:i]) for i in range(len(n_rows) + 1)]
     with h5py.File(tmp_path / "a.h5") as file:
         np.testing.assert_array_equal(file["a"][...], np.concatenate([*arrays, np.empty((0, 2), dtype)]))
         found = json.loads(file["checksums"][()])
         assert found == {name: f"{zlib.crc32(file[name][...].tobytes()):08x}" for name in ("a", "b")}
+
+
+def test_files_have_the_bytes_that_h5pys_own_datasets_and_attributes_have(tmp_path: Path) -> None:
+    numbers, texts = np.arange(12, dtype="<f8").reshape(4, 3), ["one", "", "zwölf"]
+    with create_file(tmp_path / "ours.h5") as file:
+        write_dataset(file, "a", numbers)
+        write_dataset(file, "none", numbers[:0])
+        columns = file.create_group("columns")
+        write_number(columns, "grün", [3, 2, 1], "<i4")
+        write_texts(columns, "text", texts, "category")
+    with create_file(tmp_path / "theirs.h5") as file:
+        file.create_dataset("a", data=numbers, track_times=False)
+        file.create_dataset("none", data=numbers[:0], track_times=False)
+        columns = file.create_group("columns")
+        columns.create_dataset("grün", data=np.array([3, 2, 1], "<i4"), track_times=False).attrs["kind"] = "number"
+        child = columns.create_group("text")
+        child.attrs["kind"] = "category"
+        data = np.frombuffer("".join(texts).encode(), np.uint8)
+        child.create_dataset("bytes", data=data, track_times=False)
+        child.create_dataset("offsets", data=np.array([0, 3, 3, 9], "<i8"), track_times=False)
+    assert (tmp_path / "ours.h5").read_bytes() == (tmp_path / "theirs.h5").read_bytes()
 
 
 def test_a_dataset_is_read_as_h5py_reads_it_and_not_beyond_the_file(tmp_path: Path) -> None:

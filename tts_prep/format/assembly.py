@@ -101,7 +101,7 @@ def assemble_store(
     failures = write_failures(store, headers)
     summary = build_index(store, [store / shard.entry.file for shard in shards], list(files), find)
     ood_texts = _ood_entry(store, first, find)
-    datasets = {INDEX: located(store / INDEX)}
+    datasets = {INDEX: _listed(summary.places)}
     if ood_texts:
         datasets[OOD_TEXTS] = located(store / OOD_TEXTS, find)
     provenance = _provenance(store)
@@ -172,11 +172,12 @@ def fingerprint(
 
 def located(path: Path, find: FindLocations = read_locations) -> Locations:
     """Return the locations and checksums of a file's datasets, for the manifest."""
-    return {
-        name: replace(place, crc32=location_crc32(path, place))
-        for name, place in sorted(find(path).items())
-        if name != CHECKSUMS and place.dtype.kind != "S"
-    }
+    return {name: replace(place, crc32=location_crc32(path, place)) for name, place in _listed(find(path)).items()}
+
+
+def _listed(places: Locations) -> Locations:
+    """Return the locations that a manifest has."""
+    return {name: place for name, place in sorted(places.items()) if name != CHECKSUMS and place.dtype.kind != "S"}
 
 
 def _array_headers(

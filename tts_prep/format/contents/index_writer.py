@@ -19,7 +19,7 @@ from tts_prep.format.files.atomic import replacing
 from tts_prep.format.hdf5.columns import TextColumn, check_columns, column_datasets, column_kind
 from tts_prep.format.hdf5.datasets import Location, Locations, dataset_at, read_dataset
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.hdf5.writer import create_dataset, create_file, write_dataset, write_number, write_rows
+from tts_prep.format.hdf5.writer import create_dataset, create_file, set_kind, write_dataset, write_number, write_rows
 from tts_prep.format.layout import CATEGORY, INDEX, NUMBER, TEXT, array_file_name
 from tts_prep.format.statistics import ArrayStatistics, MelStatistics
 
@@ -70,11 +70,13 @@ class IndexSummary:
         rows: the number of utterances.
         mel: the statistics of all frames.
         arrays: the statistics of all rows of each added array.
+        places: the locations of its datasets, with their checksums.
     """
 
     rows: int
     mel: MelStatistics
     arrays: Mapping[str, ArrayStatistics]
+    places: Locations
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,8 @@ def build_index(
     found = _scan_shards(shards, find)
     rows = found.rows
     added = {name: _scan_array(store, name, len(shards), find) for name in arrays}
-    with replacing(store / INDEX) as partial, create_file(partial) as file:
+    places: dict[str, Location] = {}
+    with replacing(store / INDEX) as partial, create_file(partial, places=places) as file:
         columns = file.create_group(_COLUMNS)
         write_number(columns, "shard", np.repeat(np.arange(len(rows)), rows), "<i4")
         tables = {}
@@ -155,7 +158,7 @@ def build_index(
             _write_places(group, name, array_.places)
             array_.write_columns(columns, store, name, rows)
             array_.write_speakers(speakers, name, tables.get("speaker", ()))
-    return IndexSummary(sum(rows), found.total, {name: array_.total for name, array_ in added.items()})
+    return IndexSummary(sum(rows), found.total, {name: array_.total for name, array_ in added.items()}, places)
 
 
 @dataclass
@@ -207,7 +210,7 @@ class _AddedArray:
         datasets = []
         for column, n_bytes in zip(self.text_columns, self.text_bytes.tolist(), strict=True):
             child = group.create_group(column)
-            child.attrs["kind"] = TEXT
+            set_kind(child.id, TEXT)
             datasets.append((create_dataset(child, "bytes", (n_bytes,), "u1"), _create_offsets(child, sum(rows))))
         written = np.zeros(len(datasets), np.int64)
         start = 0
@@ -229,7 +232,7 @@ class _AddedArray:
                 columns.append(_create_category(group, column, self.categories[column], sum(rows)))
             else:
                 columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
-                columns[-1].attrs["kind"] = NUMBER
+                set_kind(columns[-1], NUMBER)
         start = 0
         for path, place, n in zip(files, self.places, rows, strict=True):
             values = read_dataset(path, place)
@@ -304,14 +307,14 @@ def _texts(path: Path, place: Location, rows: int, n_columns: int) -> list[bytes
     return texts
 
 
-def _create_offsets(group: h5py.Group, rows: int) -> h5py.Dataset:
+def _create_offsets(group: h5py.Group, rows: int) -> h5py.h5d.DatasetID:
     return create_dataset(group, "offsets", (rows + 1,), "<i8")
 
 
-def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.Dataset:
+def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.h5d.DatasetID:
     """Write the values of a category, and return the dataset of its codes, which is not filled."""
     child = group.create_group(name)
-    child.attrs["kind"] = CATEGORY
+    set_kind(child.id, CATEGORY)
     codes = create_dataset(child, "codes", (rows,), "<i4")
     encoded = TextColumn.encode(table)
     write_dataset(child, "bytes", encoded.data)
@@ -356,14 +359,14 @@ def _write_column(
     """Write one column of all shards; return the table of a category, [] for other kinds."""
     if column.kind == NUMBER:
         numbers = create_dataset(group, name, (sum(rows),), column.datasets[""].dtype)
-        numbers.attrs["kind"] = NUMBER
+        set_kind(numbers, NUMBER)
         start = 0
         for shard, path in enumerate(shards):
             write_rows(numbers, start, read_dataset(path, column.datasets[""].place(shard)))
             start += rows[shard]
         return []
     child = group.create_group(name)
-    child.attrs["kind"] = column.kind
+    set_kind(child.id, column.kind)
     if column.kind == CATEGORY:
         return _write_category(child, column, shards, rows)
     data = create_dataset(child, "bytes", (sum(column.datasets["bytes"].counts),), "u1")

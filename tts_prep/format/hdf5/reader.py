@@ -75,13 +75,16 @@ def find_datasets(file: h5py.File, path: Path) -> Iterator[tuple[str, Location]]
 
 
 def _locate(dataset: h5py.h5d.DatasetID, path: Path, where: str) -> Location:
-    plist, shape = dataset.get_create_plist(), dataset.shape
-    if shape is None or plist.get_layout() != h5py.h5d.CONTIGUOUS or plist.get_external_count():
+    offset, shape, dtype = dataset.get_offset(), dataset.shape, dataset.dtype
+    # Only what is contiguous in this file has an offset; what has no elements has none either.
+    if shape is None or (offset is None and not _is_contiguous(dataset.get_create_plist())):
         raise CorruptStoreError(f"{path}: {shown(where)}: expected contiguous storage in this file, found another kind")
-    dtype = dataset.dtype
     if dtype.kind not in "iufS" or dtype.byteorder == ">":
         raise CorruptStoreError(
             f"{path}: {shown(where)}: expected little-endian numbers or a string, found {shown(str(dtype))}"
         )
-    offset = dataset.get_offset()
     return Location(-1 if offset is None or math.prod(shape) == 0 else int(offset), shape, dtype)
+
+
+def _is_contiguous(properties: h5py.h5p.PropDCID) -> bool:
+    return bool(properties.get_layout() == h5py.h5d.CONTIGUOUS and not properties.get_external_count())

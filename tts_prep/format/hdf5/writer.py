@@ -1,9 +1,11 @@
 """Write HDF5 files whose datasets are contiguous and page-aligned, with their checksums and a seal."""
 
+import math
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,12 +16,16 @@ import numpy.typing as npt
 from tts_prep.format.files.atomic import replacing, syncing
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, crc32_text, seal_file
 from tts_prep.format.hdf5.columns import TextColumn
-from tts_prep.format.hdf5.datasets import Array, location_crc32
+from tts_prep.format.hdf5.datasets import Array, Location, location_crc32
 from tts_prep.format.hdf5.reader import find_datasets
 from tts_prep.format.layout import NUMBER, PAGE, TEXT
 
 _ONE_WRITE = 1 << 20
 """Arrays of up to this size in bytes are written together, because a write to HDF5 takes 20 µs."""
+
+_ANY_TEXT = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+_WITHOUT_TIMES = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+_WITHOUT_TIMES.set_obj_track_times(False)
 
 
 class _Output:
@@ -89,7 +95,11 @@ class _Output:
 
 @contextmanager
 def create_file(
-    path: Path, *, sealed: bool = True, checksums: Mapping[str, str] = MappingProxyType({})
+    path: Path,
+    *,
+    sealed: bool = True,
+    checksums: Mapping[str, str] = MappingProxyType({}),
+    places: MutableMapping[str, Location] | None = None,
 ) -> Iterator[h5py.File]:
     """Create an HDF5 file whose bytes depend only on its contents.
 
@@ -98,6 +108,7 @@ def create_file(
     Args:
         sealed: append the seal; False leaves that to the caller, by `seal_file`.
         checksums: the checksums of datasets that are known at exit, from `write_arrays`; the others are read back.
+        places: gets the locations of all datasets, with their checksums.
 
     Raises:
         OSError: a write failed; the first such error is raised.
@@ -116,9 +127,10 @@ def create_file(
             yield file
             file.flush()
             output.check()
-            found = find_datasets(file, path)
-            all_checksums = {name: checksums.get(name) or location_crc32(path, location) for name, location in found}
-            write_string(file, CHECKSUMS, canonical_json(all_checksums))
+            found = {} if places is None else places
+            for name, place in find_datasets(file, path):
+                found[name] = replace(place, crc32=checksums.get(name) or location_crc32(path, place))
+            write_string(file, CHECKSUMS, canonical_json({name: place.crc32 for name, place in found.items()}))
         output.check()
     except Exception:
         # Any later exception is a consequence of the first I/O error.
@@ -147,17 +159,30 @@ def write_file(path: Path, write: Callable[[h5py.File, dict[str, str]], None]) -
             return seal_file(partial)
 
 
-def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.Dataset:
-    """Create a contiguous dataset; one without elements has no storage."""
-    return group.create_dataset(name, shape=shape, dtype=np.dtype(dtype).newbyteorder("<"), track_times=False)
+def create_dataset(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> h5py.h5d.DatasetID:
+    """Create a contiguous dataset; one without elements has no storage.
+
+    With the identifiers of HDF5 alone, which takes a third of the time of h5py's datasets; the bytes are the same.
+    """
+    stored, space = h5py.h5t.py_create(np.dtype(dtype).newbyteorder("<"), logical=True), h5py.h5s.create_simple(shape)
+    return h5py.h5d.create(group.id, name.encode(), stored, space, dcpl=_WITHOUT_TIMES)
 
 
-def write_dataset(group: h5py.Group, name: str, values: Array) -> None:
+def set_kind(identifier: h5py.h5d.DatasetID | h5py.h5g.GroupID, kind: str) -> None:
+    """Write the kind of a column, as ``attrs["kind"] = kind``."""
+    attribute = h5py.h5a.create(identifier, b"kind", _ANY_TEXT, h5py.h5s.create_simple(()))
+    attribute.write(np.array(kind, h5py.string_dtype()))
+
+
+def write_dataset(group: h5py.Group, name: str, values: Array) -> h5py.h5d.DatasetID:
     """Create a contiguous dataset and fill it."""
-    create_dataset(group, name, values.shape, values.dtype)[...] = values
+    dataset = create_dataset(group, name, values.shape, values.dtype)
+    if values.size:
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(values))
+    return dataset
 
 
-def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
+def write_rows(dataset: h5py.h5d.DatasetID, start: int, values: Array) -> None:
     """Write rows of a dataset, as ``dataset[start : start + n] = values``, in less than half the time.
 
     Args:
@@ -165,9 +190,9 @@ def write_rows(dataset: h5py.Dataset, start: int, values: Array) -> None:
     """
     if not values.size:
         return
-    place = dataset.id.get_space()
+    place = dataset.get_space()
     place.select_hyperslab((start, *(0 for _ in values.shape[1:])), values.shape)
-    dataset.id.write(h5py.h5s.create_simple(values.shape), place, values, h5py.h5t.py_create(values.dtype))
+    dataset.write(h5py.h5s.create_simple(values.shape), place, values, h5py.h5t.py_create(values.dtype))
 
 
 def write_arrays(
@@ -191,7 +216,7 @@ def write_arrays(
     np.cumsum([len(array) for array in arrays], out=starts[1:])
     dataset = create_dataset(file, name, (int(starts[-1]), *row_shape), dtype)
     stored = dataset.dtype
-    if arrays and dataset.nbytes <= _ONE_WRITE:
+    if arrays and math.prod(dataset.shape) * stored.itemsize <= _ONE_WRITE:
         arrays = [np.concatenate(arrays)]
     checksum = 0
     for array, start in zip(arrays, starts.tolist(), strict=False):
@@ -211,14 +236,13 @@ def write_string(group: h5py.Group, name: str, text: str) -> None:
 
 def write_number(group: h5py.Group, name: str, values: npt.ArrayLike, dtype: npt.DTypeLike) -> None:
     """Write a column of numbers."""
-    write_dataset(group, name, np.asarray(values, dtype))
-    group[name].attrs["kind"] = NUMBER
+    set_kind(write_dataset(group, name, np.asarray(values, dtype)), NUMBER)
 
 
 def write_texts(group: h5py.Group, name: str, texts: Iterable[str], kind: str = TEXT) -> None:
     """Write a column of texts, or of categories in the form of texts."""
     column = TextColumn.encode(texts)
     child = group.create_group(name)
-    child.attrs["kind"] = kind
+    set_kind(child.id, kind)
     write_dataset(child, "bytes", column.data)
     write_dataset(child, "offsets", column.offsets)
