@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tts_prep.additions.add_arrays import ModelRun
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError, WorkerError
 from tts_prep.loader import Collator, UtteranceDataset
-from tts_prep.models.add_model import ModelRun, add_model
+from tts_prep.models.add_model import add_model
 from tts_prep.models.function import Description, ModelFunction
 from tts_prep.models.inputs import batches_of
 from tts_prep.models.outputs import Outputs

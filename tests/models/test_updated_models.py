@@ -14,15 +14,15 @@ from commands import run
 from corpora import SAMPLE_RATE, speech_like
 from killing import contents
 
+from tts_prep.additions.add_arrays import ModelRun
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.models.add_model import ModelRun, add_model
+from tts_prep.models.add_model import add_model
 from tts_prep.models.function import ModelFunction
 from tts_prep.preprocess import Configuration, Result, add_array, prepare
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.progress import Progress
 from tts_prep.verification.files import verify_store
 
@@ -135,7 +135,7 @@ def test_an_interrupted_call_after_an_update_leaves_the_store_as_it_was_and_resu
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        add_model(place / "store", model, ModelRun(progress=interrupted, allowed=FailureLimit.parse(1)))
+        add_model(place / "store", model, ModelRun(progress=interrupted, max_failures=1))
     assert contents(place / "store") == before
     forget(place)
     add(place)

@@ -395,6 +395,29 @@ def an_option_of_a_run(package: Path) -> str:
     )
 
 
+def an_option_of_a_model(package: Path) -> str:
+    row = '    "scratch_seconds": {"help": "A scratch wait.", "kind": "float", "default": 2.0, "metavar": "S"},'
+    added(package / "models" / "options.json", '    "timeout"', row)
+    path = package / "additions" / "add_arrays.py"
+    added(path, "        timeout: seconds", "        scratch_seconds: a scratch wait.")
+    added(path, "    timeout: float", "    scratch_seconds: float = 2.0")
+    return (
+        "import inspect; from tts_prep.preprocess import add_array\n"
+        "assert inspect.signature(add_array).parameters['scratch_seconds'].default == 2\n"
+        "assert '        scratch_seconds: a scratch wait.' in add_array.__doc__\n"
+        "from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
+        "assert 'A scratch wait.' in CliRunner().invoke(cli.commands['add'], ['--help']).output\n"
+        "import tts_prep.models.add_model as models; from tts_prep.models.addition import add\n"
+        "asked = []\n"
+        "def add_model(store, model, run, *_):\n    asked.append(run.scratch_seconds)\n    raise SystemExit(0)\n"
+        "models.add_model = add_model\n"
+        "given = cli.commands['add'].make_context('add', ['store', '--scratch-seconds', '5']).params\n"
+        "try:\n    add('store', models.ModelFunction('tokens', str, {}), given, None, None, 1)\n"
+        "except SystemExit:\n    pass\n"
+        "assert asked == [5], asked\n"
+    )
+
+
 ADDITIONS = {
     "a corpus": a_corpus,
     "a text frontend": a_frontend,
@@ -419,6 +442,7 @@ ADDITIONS = {
     "an option of a setting": an_option_of_a_setting,
     "another option of all corpora": an_option_of_all_corpora,
     "an option of a run, such as --update": an_option_of_a_run,
+    "an option of a model": an_option_of_a_model,
 }
 """An addition for each row of the table."""
 

@@ -6,7 +6,7 @@ import contextlib
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import starmap
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from tts_prep.preprocess.make.resuming import check_recordings, planned_keys
 from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.shards import get_ready
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
+from tts_prep.preprocess.option import takes_fields
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
@@ -239,6 +240,56 @@ def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:
     return shards
 
 
+def _check_type(name: str, value: object, kinds: Any, expected: str) -> None:
+    """Check the type of an argument that would be misread, such as a text for a list of devices."""
+    if value is not None and not isinstance(value, kinds):
+        raise ConfigurationError(f"{name}: expected {expected}, found {reprlib.repr(value)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRun:
+    """How a function of batches is called on a store.
+
+    An option of ``tts-prep add`` for models whose name is that of a field needs no other line: it is passed on.
+
+    Attributes:
+        devices: a device for each process, such as ``["cuda:0", "cuda:1"]``; by default `jobs` times ``"cpu"``.
+        timeout: seconds that a batch may take; after them it is tried again one utterance at a time.
+        load_timeout: seconds that creating a class may take in each process; after them the call ends.
+        max_failures: how many utterances may have no value: a number, or a share such as ``"1%"``.
+        progress: called with the number of finished shards; `ProgressBar` shows it.
+    """
+
+    devices: Sequence[str] | None = None
+    timeout: float = 600.0
+    load_timeout: float = 3600.0
+    max_failures: str | int = "1%"
+    progress: ShowProgress = in_notebooks
+
+    def on(self, jobs: int) -> ModelRun:
+        """Return the run with its devices: as many processes as jobs, if none were given.
+
+        Raises:
+            ConfigurationError: a value is not valid.
+        """
+        FailureLimit.parse(self.max_failures)
+        devices = ("cpu",) * jobs if self.devices is None else tuple(self.devices)
+        if not devices:
+            raise ConfigurationError("devices: expected at least one, such as cuda:0")
+        if not all(isinstance(device, str) for device in devices):
+            raise ConfigurationError(f"devices: expected names, such as ['cuda:0'], found {list(devices)}")
+        for name, seconds in (("timeout", self.timeout), ("load_timeout", self.load_timeout)):
+            if not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise ConfigurationError(f"{name}: expected seconds greater than 0, found {seconds!r}")
+        return replace(self, devices=devices)
+
+    @cached_property
+    def allowed(self) -> FailureLimit:
+        """The number of utterances that may have no value."""
+        return FailureLimit.parse(self.max_failures)
+
+
+@takes_fields(ModelRun)
 def add_array(
     store: str | Path,
     name: str,
@@ -254,12 +305,8 @@ def add_array(
     corpus: str | Path | None = None,
     root: Path | None = None,
     jobs: int = 1,
-    devices: Sequence[str] | None = None,
-    timeout: float = 600.0,
-    load_timeout: float = 3600.0,
-    max_failures: str | int = "1%",
     backend: Backend = Backend(),
-    progress: ShowProgress = in_notebooks,
+    run: ModelRun,
 ) -> Manifest:
     """Add an array that a function computes from a complete store; return the new manifest.
 
@@ -284,24 +331,24 @@ def add_array(
         corpus: the corpus of the store, to read recordings where it has no waveforms, cleaned as it was made.
         root: another folder of its recordings.
         jobs: the number of worker processes.
-        devices: a device for each process, such as ``["cuda:0", "cuda:1"]``; by default `jobs` times ``"cpu"``.
-        timeout: seconds that a batch may take; after them it is tried again one utterance at a time.
-        load_timeout: seconds that creating a class may take in each process; after them the call ends.
-        max_failures: how many utterances may have no value: a number, or a share such as ``"1%"``.
         backend: where a function of one utterance runs; one of batches runs on this machine.
-        progress: called with the number of finished shards; `ProgressBar` shows it.
+        run: see `ModelRun`.
 
     Raises:
         StoreError: see `add_features`.
         ConfigurationError: the array is not valid, or the function cannot be loaded or asks for what there is not.
         TooManyFailuresError: more utterances than `max_failures` have no value. The store is unchanged.
     """
-    _check_arguments(function, settings, devices, jobs)
+    _check_type("settings", settings, Mapping, "a dict")
+    _check_type("jobs", jobs, int, "an integer")
+    _check_type("devices", run.devices, (list, tuple), "a list of names, such as ['cuda:0']")
+    if not callable(function):
+        raise ConfigurationError(f"function: expected a function or a class, found {reprlib.repr(function)}")
     spec = ArraySpec(name, dtype, tuple(row_shape) if isinstance(row_shape, list) else row_shape, axis, rate=rate)
     if not isinstance(function, type) and batch_seconds is None:
         spec = replace(spec, settings=dict(settings or {})).checked()
         return add_features(
-            Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend, progress=progress
+            Path(store), [_FunctionFeature(spec, function)], jobs=jobs, backend=backend, progress=run.progress
         )
     if not backend.is_local:
         raise ConfigurationError("backend: a function of batches has its processes on this machine; give devices=")
@@ -309,27 +356,10 @@ def add_array(
     manifest: Manifest = doors.need("models", "add_array")(
         Path(store),
         (name, function, dict(settings or {}), (spec,), sample_rate, batch_seconds),
-        ("cpu",) * jobs if devices is None else tuple(devices),
+        run.on(jobs),
         rows,
-        timeout=timeout,
-        load_timeout=load_timeout,
-        allowed=FailureLimit.parse(max_failures),
-        progress=progress,
     )
     return manifest
-
-
-def _check_arguments(function: object, settings: object, devices: object, jobs: object) -> None:
-    """Check the types of arguments that would be misread, such as a text for a list of devices."""
-    for name, value, kinds, expected in (
-        ("settings", settings, Mapping, "a dict"),
-        ("devices", devices, (list, tuple), "a list of names, such as ['cuda:0']"),
-        ("jobs", jobs, int, "an integer"),
-    ):
-        if value is not None and not isinstance(value, kinds):
-            raise ConfigurationError(f"{name}: expected {expected}, found {reprlib.repr(value)}")
-    if not callable(function):
-        raise ConfigurationError(f"function: expected a function or a class, found {reprlib.repr(function)}")
 
 
 def _rows(store: Path, corpus: Path, root: Path | None) -> CorpusRows:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from tts_prep.additions.add_arrays import is_intact, planned_again, stored_shards
+from tts_prep.additions.add_arrays import ModelRun, is_intact, planned_again, stored_shards
 from tts_prep.additions.add_columns import check_column_names, index_values
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, CorruptStoreError, TooManyFailuresError
 from tts_prep.format.assembly import assemble_store
@@ -28,44 +28,9 @@ from tts_prep.preprocess.features.feature import CorpusAlignments
 from tts_prep.preprocess.make.array_files import check_same
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.preprocess.make.resuming import finished_array_file
-from tts_prep.preprocess.make.shard_run import FailureLimit
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore
-from tts_prep.progress import Progress, ShowProgress, in_notebooks
-
-ALLOWED: Final = FailureLimit.parse("1%")
-
-
-@dataclass(frozen=True)
-class ModelRun:
-    """How a function is called on a store.
-
-    Attributes:
-        devices: a device for each process.
-        corpus: the rows and recordings of the store; None for the stored waveforms.
-        alignments: the alignments of the store, if they change its shards and recordings are read.
-        timeout: seconds that a batch may take.
-        load_timeout: seconds that loading the function may take in each process.
-        allowed: the number of utterances that may have no value.
-        progress: called with the number of finished shards.
-    """
-
-    devices: tuple[str, ...] = ("cpu",)
-    corpus: CorpusRows | None = None
-    alignments: CorpusAlignments | None = None
-    timeout: float = 600.0
-    load_timeout: float = 3600.0
-    allowed: FailureLimit = ALLOWED
-    progress: ShowProgress = in_notebooks
-
-    def __post_init__(self) -> None:
-        if not self.devices:
-            raise ConfigurationError("devices: expected at least one, such as cuda:0")
-        if not all(isinstance(device, str) for device in self.devices):
-            raise ConfigurationError(f"devices: expected names, such as ['cuda:0'], found {list(self.devices)}")
-        for name, seconds in (("timeout", self.timeout), ("load_timeout", self.load_timeout)):
-            if not isinstance(seconds, (int, float)) or not seconds > 0:
-                raise ConfigurationError(f"{name}: expected seconds greater than 0, found {seconds!r}")
+from tts_prep.progress import Progress, ShowProgress
 
 
 @dataclass(frozen=True)
@@ -84,24 +49,35 @@ class AddedOutputs:
     missing: Mapping[str, str]
 
 
-def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> AddedOutputs:
+def add_model(
+    store: Path,
+    model: ModelFunction,
+    run: ModelRun = ModelRun(),
+    corpus: CorpusRows | None = None,
+    alignments: CorpusAlignments | None = None,
+) -> AddedOutputs:
     """Call a function on all utterances of a complete store, and add what it returns.
 
     After an interruption the store is unchanged, and the next call resumes with the missing shards.
+
+    Args:
+        corpus: the rows and recordings of the store; None for the stored waveforms.
+        alignments: the alignments of the store, if they change its shards and recordings are read.
 
     Raises:
         ConfigurationError: the function cannot be loaded, or asks for what the store does not have.
         StoreError: the store is incomplete, or has an array of one of the names with other settings.
         TooManyFailuresError: more utterances than allowed have no value. The store is unchanged.
     """
+    run = run.on(1)
     with StoreTransaction.begin(store, Change.ADD) as transaction:
         manifest = read_manifest(store)
         config = Configuration.from_dict(store, manifest.configuration)
-        planned = planned_again(store, config, manifest, run.corpus, run.alignments) if run.corpus else None
+        planned = planned_again(store, config, manifest, corpus, alignments) if corpus else None
         arrays, columns = _own_arrays(manifest), column_datasets(manifest.datasets[INDEX])
         source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
         look = _Counter(run.progress, len(manifest.shards))
-        processes = ModelProcesses(model, run.devices, source, run.timeout, run.load_timeout, look)
+        processes = ModelProcesses(model, run, source, look)
         try:
             description = processes.describe()
             outputs = Outputs.of(model.name, description)
@@ -121,20 +97,9 @@ def add_model(store: Path, model: ModelFunction, run: ModelRun = ModelRun()) -> 
             processes.stop()
 
 
-def add_array(
-    store: Path,
-    called: tuple[Any, ...],
-    devices: tuple[str, ...],
-    rows: CorpusRows | None,
-    *,
-    timeout: float,
-    load_timeout: float,
-    allowed: FailureLimit,
-    progress: ShowProgress,
-) -> Manifest:
+def add_array(store: Path, called: tuple[Any, ...], run: ModelRun, rows: CorpusRows | None) -> Manifest:
     """Add the array of a function of batches; ``called`` is what `ModelFunction` is made of."""
-    run = ModelRun(devices, rows, timeout=timeout, load_timeout=load_timeout, allowed=allowed, progress=progress)
-    return add_model(store, ModelFunction(*called), run).manifest
+    return add_model(store, ModelFunction(*called), run, rows).manifest
 
 
 class _Counter:

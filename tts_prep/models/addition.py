@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,16 +32,15 @@ def add(
     jobs: int,
 ) -> tuple[ArraySpec, ...]:
     """Call a model on all utterances of a store, print what has no value, and return the arrays."""
+    from tts_prep.additions.add_arrays import ModelRun
     from tts_prep.cli.progress import make_progress
-    from tts_prep.models.add_model import ModelRun, add_model
-    from tts_prep.preprocess.make.shard_run import FailureLimit
+    from tts_prep.models.add_model import add_model
 
-    given, batch_seconds = options["devices"], options["batch_seconds"]
-    devices = ("cpu",) * jobs if given is None else tuple(filter(None, given.split(",")))
-    allowed = FailureLimit.parse(options["max_failures"])
+    given = {one.name: options[one.name] for one in fields(ModelRun) if one.name in options}
+    given["devices"] = None if given["devices"] is None else tuple(filter(None, given["devices"].split(",")))
     with make_progress(sys.stderr) as progress:
-        run = ModelRun(devices, rows, aligned, options["timeout"], options["load_timeout"], allowed, progress)
-        added = add_model(store, replace(model, batch_seconds=batch_seconds), run)
+        run = ModelRun(**given, progress=progress).on(jobs)
+        added = add_model(store, replace(model, batch_seconds=options["batch_seconds"]), run, rows, aligned)
     say(f"{store}: columns {', '.join(added.columns)}")
     if added.missing:
         first = "; ".join(f"{uid}: {reason}" for uid, reason in list(added.missing.items())[:3])

@@ -4,13 +4,15 @@ A process gets the batches of one shard after another. A batch that fails, takes
 again one utterance at a time, so that only utterances that fail alone have no value.
 """
 
+from __future__ import annotations
+
 import multiprocessing.connection
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tts_prep.errors import ConfigurationError, FeatureError, TtsPrepError, UtteranceError, WorkerError, one_line
 from tts_prep.models.function import SAMPLE_RATE, Description, LoadedModel, Missing, ModelFunction, Values, reason_of
@@ -18,6 +20,9 @@ from tts_prep.models.inputs import ShardInputs, Source
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError, working_folder, working_in
 from tts_prep.preprocess.workers.worker import DONE, READY, UNREADY
+
+if TYPE_CHECKING:
+    from tts_prep.additions.add_arrays import ModelRun
 
 Outcome: TypeAlias = "Values | Missing"
 
@@ -155,9 +160,9 @@ def _argument(batch: _Batch, shard: ShardInputs, description: Description, name:
 class _Process:
     """One process, and the shard that it works on."""
 
-    def __init__(self, model: ModelFunction, device: str, source: Source, timeout: float, load_timeout: float) -> None:
+    def __init__(self, model: ModelFunction, device: str, source: Source, run: ModelRun) -> None:
         self.device, self._model, self._load = device, model, partial(_load, model, device, source)
-        self._timeout, self._load_timeout = timeout, load_timeout
+        self._run = run
         self.work: ShardWork | None = None
         self._waiting: deque[tuple[int, ...]] = deque()
         self._now: tuple[int, ...] = ()
@@ -174,7 +179,7 @@ class _Process:
             raise ConfigurationError(f"{self._model.where}: {error}") from error
         self._is_ended = False
         self.description: Description | None = None
-        self._loaded_by = time.monotonic() + self._load_timeout
+        self._loaded_by = time.monotonic() + self._run.load_timeout
 
     @property
     def connection(self) -> Any:
@@ -205,7 +210,7 @@ class _Process:
             columns = {name: [of_rows[row] for row in self._now] for name, of_rows in self.work.columns.items()}
             self.worker.give(_compute, _Batch(self.work.number, self.work.plan, self._now, columns))
             if self.description is not None:
-                self._deadline = time.monotonic() + self._timeout
+                self._deadline = time.monotonic() + self._run.timeout
 
     def answer(self) -> None:
         """Take an answer of the process.
@@ -228,7 +233,7 @@ class _Process:
                 raise value
             self.description, self._failed_starts = value, 0
             # Only now, because loading can take long.
-            self._deadline = time.monotonic() + self._timeout if self._now else float("inf")
+            self._deadline = time.monotonic() + self._run.timeout if self._now else float("inf")
         elif kind == DONE:
             if isinstance(value, _Failed):
                 self._one_by_one()
@@ -262,12 +267,12 @@ class _Process:
         if self.description is None and now >= self._loaded_by:
             self.end()
             raise WorkerError(
-                f"the process of {self.device} did not load the function within {self._load_timeout:g} s; finished "
+                f"the process of {self.device} did not load the function within {self._run.load_timeout:g} s; finished "
                 "shards are kept. Does it wait for a download? Load it once in Python, or give a greater --load-timeout"
             )
         if now >= self._deadline:
             self.end()
-            self._again(f"no result within {self._timeout:g} s", deaths=_DEATHS)
+            self._again(f"no result within {self._run.timeout:g} s", deaths=_DEATHS)
 
     def _again(self, reason: str, deaths: int = 1) -> None:
         """Start the process again, and try its batch one by one; an utterance that was alone has no value."""
@@ -293,26 +298,17 @@ class _Process:
 
 
 class ModelProcesses:
-    """Processes that call a function, one for each device; created by `model_processes`.
+    """Processes that call a function, one for each device; a device may come more than once.
 
     Args:
-        devices: a device for each process; a device may come more than once.
-        timeout: seconds that a batch may take, with reading its recordings.
-        load_timeout: seconds that starting a process and loading the function may take.
         look: called again and again, also while nothing happens; it may raise to end the run.
     """
 
     def __init__(
-        self,
-        model: ModelFunction,
-        devices: Sequence[str],
-        source: Source,
-        timeout: float,
-        load_timeout: float,
-        look: Callable[[], None] = lambda: None,
+        self, model: ModelFunction, run: ModelRun, source: Source, look: Callable[[], None] = lambda: None
     ) -> None:
-        self._model, self._source, self._waiting = model, source, deque(devices)
-        self._timeout, self._load_timeout, self._look = timeout, load_timeout, look
+        self._model, self._source, self._waiting = model, source, deque(run.devices or ())
+        self._run, self._look = run, look
         self._processes: list[_Process] = []
         self._interface: object = None
 
@@ -342,7 +338,7 @@ class ModelProcesses:
 
     def _start(self) -> _Process:
         device = self._waiting.popleft()
-        process = _Process(self._model, device, self._source, self._timeout, self._load_timeout)
+        process = _Process(self._model, device, self._source, self._run)
         self._processes.append(process)
         return process
 
