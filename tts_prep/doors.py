@@ -19,44 +19,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, described, one_line
 
-DOORS: Final[Mapping[str, str]] = {
-    "commands": "a command of click",
-    "added": "what a command that makes a store adds to the complete one",
-    "additions": "options of the command add, and what they ask for: an Addition",
-    "corpora": "a corpus: its record, or a reader",
-    "configurations": "a function that reads the settings of mels from another system's configuration file",
-    "languages": "a function that expands numbers and signs of a language's texts; its attribute software has versions",
-    "frontends": "a class or function that makes phonemes of texts",
-    "cleaning": "a step of cleaning: filter, trim, level; or the software of trimming",
-    "resamplers": "a function that resamples as another system does, by the name of the setting resampler",
-    "features": "a feature of utterances: its record, or a function",
-    "imports": "what reads files of values: 'array' a text NAME=PATH, 'alignments' their path and settings",
-    "trained": "how a feature is made by a model of the store itself: a TrainedKind",
-    "models": "what is done with functions of batches: explained, function, add, add_array",
-    "arrays": "a function that makes an array of an updated store again, and, as text, the option that adds it again",
-    "kept": "a function that keeps arrays of an old store in a way of their own",
-    "containers": "a kind of recordings besides WAV",
-    "inside": "a function that reads a recording inside a file, such as a cell of a table",
-    "encodings": "a function that inspects the samples of a codec inside WAV",
-    "tables": "a function that yields the rows of a table in a file",
-    "backends": "a function that runs jobs elsewhere than in processes on this machine",
-    "schemes": "a class of stores behind URLs",
-    "heteronyms": "a function that finds words of a language with two pronunciations in texts, and chooses",
-    "words": "'read' a user's file of pronunciations, 'place' puts them into texts, 'marks' reads texts without marks, "
-    "'unsure' finds words to write, and 'line' writes one",
-    "ood": "out-of-domain texts: what makes, opens and describes their file",
-    "sources": "what keeps beside a store how it was made, and says later that it is older than that",
-    "corrections": "what a store has otherwise than its corpus: by options, as it was made, and as lines",
-    "hints": "what is said of probable mistakes: in a command, an option, a corpus, settings and rows",
-    "update": "what an update takes over from an old store: features, rows, and arrays of the complete store",
-    "symbols": "what reads a table of symbols: of a file, or recorded in a store",
-    "preparations": "what a system does to texts and to phones of espeak-ng: a Preparation",
-    "datasets": "a method of datasets: split, pandas, arrow; and speakers, of several stores",
-    "lists": "a feature of lists in the files of a corpus: a class of their folder and an entry of each",
-    "verification": "a function that checks all files of a store",
-    "views": "a function that shows an utterance",
-}
-"""What the rows of each door name."""
+_FOLDER: Final = Path(__file__).parent
 
 ANY: Final = "*"
 """The name of a row for the names that no other row has, such as the schemes of URLs."""
@@ -105,13 +68,18 @@ class Room:
     libraries: Mapping[str, str]
 
 
+@cache
+def kinds() -> Mapping[str, str]:
+    """Return what the rows of each door name."""
+    return dict(json.loads((_FOLDER / "doors.json").read_text("utf-8")))
+
+
 @lru_cache(maxsize=1)
 def rooms() -> Mapping[str, Room]:
     """Return the core, whose name is ``core``, and the rooms that are there, by name."""
-    folder = Path(__file__).parent
-    files = {path.parent.name: path for path in sorted(folder.glob("*/room.json"))}
+    files = {path.parent.name: path for path in sorted(_FOLDER.glob("*/room.json"))}
     found = {name: _room(path, f"{__package__}.{name}") for name, path in files.items()}
-    return {"core": _room(folder / "core.json", f"{__package__}"), **found}
+    return {"core": _room(_FOLDER / "core.json", f"{__package__}"), **found}
 
 
 def _room(file: Path, package: str) -> Room:
@@ -138,7 +106,7 @@ def _room(file: Path, package: str) -> Room:
 @cache
 def rows(door: str) -> Mapping[str, Row]:
     """Return the rows of a door by name: those of the core, then those of the rooms."""
-    assert door in DOORS, door
+    assert door in kinds(), door
     return {row.name: row for room in rooms().values() for row in room.rows.get(door, ())}
 
 

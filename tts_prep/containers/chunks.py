@@ -1,20 +1,24 @@
-"""Containers of uncompressed samples: AIFF, AU, CAF and NIST SPHERE.
+"""Containers of uncompressed samples: Wave64, AIFF, AU, CAF and NIST SPHERE.
 
 Their headers contain the number of bytes of samples.
 
-Sources: Apple's AIFF-C draft of 1991 and Core Audio Format 1.0, Sun's audio(4), NIST's SPHERE 2.6.
+Sources: Sony's Wave64 specification, Apple's AIFF-C draft of 1991 and Core Audio Format 1.0, Sun's audio(4), NIST's
+SPHERE 2.6.
 """
 
 import re
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from io import FileIO
 from typing import Final
 
-from tts_prep.preprocess.audio.containers.pcm import are_known, plain_samples
+from tts_prep.preprocess.audio.containers.inspection import FLOAT, PCM, WavFormat, wav_samples
+from tts_prep.preprocess.audio.containers.pcm import are_known, plain_samples, plain_wav
 from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     UNKNOWN_32,
+    UNKNOWN_64,
     BrokenRecordingError,
     Container,
     PlainSamples,
@@ -34,6 +38,9 @@ _AIFF_BEGINNING = re.compile(rb"FORM....AIF[FC]", re.DOTALL)
 _AU_BEGINNING = re.compile(rb"\.snd\0\0......\0\0\0[\x01-\x1b]\0|dns\...\0\0....[\x01-\x1b]\0\0\0", re.DOTALL)
 _CAF_BEGINNING = re.compile(rb"caff\0\x01\0\0")
 _NIST_BEGINNING = re.compile(rb"NIST_1A\n")
+_W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")
+_W64_GUIDS = b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000") + b"wave" + _W64_TAIL
+_W64_BEGINNING = re.compile(re.escape(b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000")))
 
 # sox writes 0x7F000000 bytes of samples to a pipe, rounded to samples.
 _UNKNOWN_AIFF = 0x7E000000
@@ -184,6 +191,45 @@ def inspect_nist(file: FileIO, start: int, size: int) -> Stream:
     return Stream("SPH", count, contents=contents)
 
 
+def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
+    """Inspect a Wave64 file; arguments and errors as in `inspect_aiff`.
+
+    libsndfile ignores the GUID of a format, and reads other chunks as samples.
+    """
+    form, fact, other = WavFormat.of(b"", "<"), 0, False
+    position = start + 40
+    for _ in range(MAX_CHUNKS):
+        header = at(file, position, 24)
+        if len(header) < 24:
+            break
+        (length,) = struct.unpack("<Q", header[16:])
+        name = header[:4] if header[4:16] == _W64_TAIL else b""
+        if name == b"fmt ":
+            form = WavFormat.of(at(file, position + 24, min(max(0, length - 24), 4096)), "<")
+        elif name == b"fact":
+            (fact,) = numbers(file, position + 24, "<Q")
+        elif name == b"data":
+            first = position + 24
+            if length < UNKNOWN_64:
+                check_length(size - position, length)
+                check_alone(file, position + length, size, _W64_BEGINNING)
+                length = max(0, length - 24)
+            else:
+                length = end_of_samples(file, first, size, _W64_BEGINNING) - first
+                check_multiple(length, form.align)
+            simple = form.kind in (PCM, FLOAT) and not form.extensible and not other
+            stream = wav_samples(file, form, fact, first, length, rewrite=not simple, container="W64")
+            usual = at(file, 0, 16) + at(file, 24, 16) == _W64_GUIDS
+            alone = simple and not start and usual and first + length + -length % 8 >= size
+            names = (b"fmt ", b"data") if alone else ()
+            return replace(stream, plain=plain_wav(form.chunk, names, first, length, "W64"))
+        else:
+            other = True
+        position += max(24, length + -length % 8)
+    return Stream("W64")
+
+
+W64: Final = Container(begins_with(b"riff"), inspect_w64)
 AIFF: Final = Container(begins_with(b"FORM"), inspect_aiff)
 AU: Final = Container(begins_with(b".snd", b"dns."), inspect_au)
 CAF: Final = Container(begins_with(b"caff"), inspect_caf)

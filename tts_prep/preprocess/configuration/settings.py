@@ -154,7 +154,7 @@ def configure(
     # Checked together at the end: settings of different tables depend on each other.
     parts = {name: getattr(config, name) for name in ("mel", "reading", "cleaning", "text", "store", "ood_texts")}
     for layer in layers:
-        parts |= layer.applied(**parts)
+        parts |= layer.applied(parts)
     config = replace(config, **parts)
     if like and config.ood_texts and config.ood_texts == like.ood_texts:
         raise ConfigurationError("like: the store has out-of-domain texts; give their file with --ood-texts, or none")
@@ -214,28 +214,19 @@ class _Layer:
     tables: Mapping[str, Any]
     folder: Path
 
-    def applied(
-        self,
-        *,
-        mel: MelConfig,
-        reading: ReadingConfig,
-        cleaning: CleaningConfig,
-        text: TextConfig,
-        store: StoreConfig,
-        ood_texts: OodConfig | None,
-    ) -> dict[str, Any]:
-        """Return the records with the settings of this layer."""
-        where = self.where
+    def applied(self, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the records of a configuration with the settings of this layer."""
+        where, ood_texts = self.where, parts["ood_texts"]
         _check_tables(where, self.tables)
         named = dict(_table(where, self.tables, "text"))
         if "ood_texts" in named:
             path = _file(f"{where}text.ood_texts", named.pop("ood_texts"), self.folder)
             ood_texts = OodConfig.of(path) if path else None
         return {
-            **self._audio(mel, reading),
-            "cleaning": _changed(f"{where}cleaning.", cleaning, _table(where, self.tables, "cleaning")),
-            "text": self._text(text, named),
-            "store": _changed(f"{where}store.", store, _table(where, self.tables, "store")),
+            **self._audio(parts["mel"], parts["reading"]),
+            "cleaning": _changed(f"{where}cleaning.", parts["cleaning"], _table(where, self.tables, "cleaning")),
+            "text": self._text(parts["text"], named),
+            "store": _changed(f"{where}store.", parts["store"], _table(where, self.tables, "store")),
             "ood_texts": ood_texts,
         }
 

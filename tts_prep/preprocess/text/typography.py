@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Final
 
+from tts_prep.toml_files import word_tables
+
 # Zero-width characters, soft hyphens and direction marks, which are silent and break comparisons. A non-joiner between
 # Arabic letters separates parts of Persian words.
 _INVISIBLE: Final = re.compile(
@@ -15,41 +17,22 @@ _CHILLUS: Final = dict(zip("ണനരലളക", "ൺൻർൽൾൿ", strict=Tr
 _CHILLU: Final = re.compile(f"([{''.join(_CHILLUS)}])\u0d4d\u200d")
 _CONTROL: Final = re.compile("[\x01-\x1f\x7f-\x9f\u2028\u2029]")
 # Punctuation of other scripts and full-width characters, mapped to the characters in symbol tables.
-_COUNTERPARTS: Final = str.maketrans(
-    {
-        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5E)},
-        **dict.fromkeys("。｡।॥۔።։។៕။།᠃෴᱾׃", "."),
-        **dict.fromkeys("、､،፣՝၊᠂߸", ","),
-        **dict.fromkeys("؛፤", ";"),
-        **dict.fromkeys("፥፦៖", ":"),
-        **dict.fromkeys("؟\u037e፧", "?"),
-        "‼": "!!",
-        "⁇": "??",
-        "⁈": "?!",
-        "⁉": "!?",
-        **dict.fromkeys("「『„‟❝﹁﹃", "“"),
-        **dict.fromkeys("」』❞﹂﹄", "”"),
-        **dict.fromkeys("《〈‹", "«"),
-        **dict.fromkeys("》〉›", "»"),
-        **dict.fromkeys("‥⋯᠁", "…"),
-        **dict(zip("߹【】〔〕٪٫٬־፡・･", "![][]%.,-   ", strict=True)),
-    }
-)
+_TABLES: Final = word_tables(__package__)
+_FULL_WIDTH: Final = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5E)}
+
+
+def _by_character(table: str) -> dict[int, str]:
+    """Return what replaces each character, of a table of the characters that each text replaces."""
+    return {ord(character): text for text, characters in _TABLES[table].items() for character in characters}
+
+
+_COUNTERPARTS: Final = _FULL_WIDTH | _by_character("counterparts")
 # Marks after which scripts without spaces between words have no space.
 _WITHOUT_SPACE: Final = re.compile(r"([。｡、､])(?=\w)|([．，！？：；])(?=[^\W\d_])")
 # "It was –20 outside": a minus, unless a number before it makes a range of it.
 _SHORT_MINUS: Final = re.compile(r"(?<![^\s(\[])(?<!\d )[‒–](?=[.,]?\d)")
 _WORD_DASH: Final = re.compile("(?<!\\d)[‒–―]|[‒–―](?!\\d)")
-_PLAIN: Final = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛′ʹʻʼ`´＇", "'"),
-        **dict.fromkeys("“”„‟″＂", '"'),
-        **dict.fromkeys("‐‑⁃﹣－", "-"),
-        **dict.fromkeys("‒–―−─", "—"),
-        **dict.fromkeys("‹", "«"),
-        **dict.fromkeys("›", "»"),
-    }
-)
+_PLAIN: Final = _by_character("plain_marks")
 _DASHES: Final = re.compile(r"-{2,}")
 # Digits of other scripts, Unicode's category Nd.
 _OTHER_DIGIT: Final = re.compile(r"[^\D0-9]")

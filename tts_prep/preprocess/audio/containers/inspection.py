@@ -1,7 +1,7 @@
-"""Inspection of recordings: WAV, RF64 and Wave64 here, and other containers, which are brought.
+"""Inspection of recordings: WAV and RF64 here, and other containers, which are brought.
 
 Sources: Multimedia Programming Interface and Data Specifications 1.0 by IBM and Microsoft (RIFF), Microsoft's Multiple
-Channel Audio Data and WAVE Files (formats by GUID), EBU Tech 3306 (RF64), Sony's Wave64 specification.
+Channel Audio Data and WAVE Files (formats by GUID), EBU Tech 3306 (RF64).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from tts_prep import doors
 from tts_prep.preprocess.audio.containers.pcm import plain_wav
 from tts_prep.preprocess.audio.containers.stream import (
-    MAX_CHUNKS,
     UNKNOWN_32,
     UNKNOWN_64,
     BrokenRecordingError,
@@ -34,11 +33,7 @@ from tts_prep.preprocess.audio.containers.stream import (
 )
 
 _BEGINNING = re.compile(rb"(?:RIFF|RIFX|RF64|BW64)....WAVE", re.DOTALL)
-_W64_TAIL = bytes.fromhex("f3acd3118cd100c04f8edb8a")
-_W64_GUIDS = b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000") + b"wave" + _W64_TAIL
-_W64_BEGINNING = re.compile(re.escape(b"riff" + bytes.fromhex("2e91cf11a5d628db04c10000")))
-
-_PCM, _MS_ADPCM, _FLOAT, _ALAW, _MULAW, _IMA_ADPCM, _GSM, _MPEG, _MP3 = 1, 2, 3, 6, 7, 0x11, 0x31, 0x50, 0x55
+PCM, _MS_ADPCM, FLOAT, _ALAW, _MULAW, _IMA_ADPCM, _GSM, _MPEG, _MP3 = 1, 2, 3, 6, 7, 0x11, 0x31, 0x50, 0x55
 _EXTENSIBLE = 0xFFFE
 # The end of a GUID whose first two bytes are the number of a format.
 _GUID_TAIL = bytes.fromhex("000000001000800000aa00389b71")
@@ -46,7 +41,7 @@ _GSM_SAMPLES = 320
 
 
 @dataclass(frozen=True)
-class _Format:
+class WavFormat:
     """The ``fmt `` chunk.
 
     Attributes:
@@ -67,7 +62,8 @@ class _Format:
     order: str
 
     @classmethod
-    def of(cls, chunk: bytes, order: str) -> _Format:
+    def of(cls, chunk: bytes, order: str) -> WavFormat:
+        """Return what the contents of a chunk say."""
         fields = struct.unpack(order + "HHIIHHHH", chunk[:20].ljust(20, b"\0"))
         kind, channels, _, _, align, bits, _, block_samples = fields
         extensible = kind == _EXTENSIBLE and chunk[26:40] == _GUID_TAIL
@@ -83,7 +79,7 @@ class _Format:
     @property
     def is_linear(self) -> bool:
         """Whether ``align`` is the size of one sample of all channels."""
-        return self.kind in (_PCM, _FLOAT, _ALAW, _MULAW) and 0 < self.width <= 8
+        return self.kind in (PCM, FLOAT, _ALAW, _MULAW) and 0 < self.width <= 8
 
 
 def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
@@ -100,7 +96,7 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
     order = ">" if beginning[:4] == b"RIFX" else "<"
     (riff_size,) = struct.unpack(order + "I", beginning[4:8].ljust(4, b"\0"))
     long_size: int | None = None
-    form, fact = _Format.of(b"", order), 0
+    form, fact = WavFormat.of(b"", order), 0
     names: list[bytes] = []
     for name, position, length in chunks(file, start + 12, size, order):
         names.append(name)
@@ -108,7 +104,7 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
             riff_size, long_size, _, n_sizes = numbers(file, position, order + "QQQI")
             names += [b"sizes of other chunks"] if n_sizes or length != 28 else []
         elif name == b"fmt ":
-            form = _Format.of(at(file, position, min(length, 4096)), order)
+            form = WavFormat.of(at(file, position, min(length, 4096)), order)
         elif name == b"fact":
             (fact,) = numbers(file, position, order + "I")
         elif name == b"data":
@@ -123,18 +119,20 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
                 behind = start + 8 + riff_size if riff_size < UNKNOWN_32 else 0
                 check_alone(file, max(behind, position + length), size, _BEGINNING)
                 # libsndfile does not know BW64, which is RF64 under another name.
-                stream = _samples(file, form, fact, position, length, rewrite=beginning[:4] == b"BW64")
+                stream = wav_samples(file, form, fact, position, length, rewrite=beginning[:4] == b"BW64")
                 usual = beginning[:4] + beginning[8:] == (b"RF64WAVE" if is_long else b"RIFFWAVE")
                 return _with_plain(file, stream, form, names, position, length) if usual and not start else stream
             length = _end_behind_chunks(file, position, size, order) - position
             check_multiple(length, form.align)
             # A writer that could not seek left the sizes at 0, which libsndfile believes.
             fact = length // (form.align or 1) * form.block_samples
-            return _samples(file, form, fact, position, length, rewrite=unset)
+            return wav_samples(file, form, fact, position, length, rewrite=unset)
     return Stream("WAV")
 
 
-def _with_plain(file: FileIO, stream: Stream, form: _Format, names: list[bytes], position: int, length: int) -> Stream:
+def _with_plain(
+    file: FileIO, stream: Stream, form: WavFormat, names: list[bytes], position: int, length: int
+) -> Stream:
     """Return a stream with the place of its samples, if libsndfile would find the same.
 
     Args:
@@ -148,46 +146,15 @@ def _with_plain(file: FileIO, stream: Stream, form: _Format, names: list[bytes],
     return replace(stream, plain=plain_wav(form.chunk, names + behind, position, length))
 
 
-def inspect_w64(file: FileIO, start: int, size: int) -> Stream:
-    """Inspect a Wave64 file; arguments and errors as in `inspect_wav`.
-
-    libsndfile ignores the GUID of a format, and reads other chunks as samples.
-    """
-    form, fact, other = _Format.of(b"", "<"), 0, False
-    position = start + 40
-    for _ in range(MAX_CHUNKS):
-        header = at(file, position, 24)
-        if len(header) < 24:
-            break
-        (length,) = struct.unpack("<Q", header[16:])
-        name = header[:4] if header[4:16] == _W64_TAIL else b""
-        if name == b"fmt ":
-            form = _Format.of(at(file, position + 24, min(max(0, length - 24), 4096)), "<")
-        elif name == b"fact":
-            (fact,) = numbers(file, position + 24, "<Q")
-        elif name == b"data":
-            first = position + 24
-            if length < UNKNOWN_64:
-                check_length(size - position, length)
-                check_alone(file, position + length, size, _W64_BEGINNING)
-                length = max(0, length - 24)
-            else:
-                length = end_of_samples(file, first, size, _W64_BEGINNING) - first
-                check_multiple(length, form.align)
-            simple = form.kind in (_PCM, _FLOAT) and not form.extensible and not other
-            stream = _samples(file, form, fact, first, length, rewrite=not simple, container="W64")
-            usual = at(file, 0, 16) + at(file, 24, 16) == _W64_GUIDS
-            alone = simple and not start and usual and first + length + -length % 8 >= size
-            names = (b"fmt ", b"data") if alone else ()
-            return replace(stream, plain=plain_wav(form.chunk, names, first, length, "W64"))
-        else:
-            other = True
-        position += max(24, length + -length % 8)
-    return Stream("W64")
-
-
-def _samples(
-    file: FileIO, form: _Format, fact: int, position: int, length: int, *, rewrite: bool = False, container: str = "WAV"
+def wav_samples(
+    file: FileIO,
+    form: WavFormat,
+    fact: int,
+    position: int,
+    length: int,
+    *,
+    rewrite: bool = False,
+    container: str = "WAV",
 ) -> Stream:
     """Return the stream of samples with a known length.
 
@@ -205,7 +172,7 @@ def _samples(
     n_samples = None
     if form.is_linear:
         n_samples = length // form.align
-        if form.kind == _PCM and form.width != -(-form.bits // 8):
+        if form.kind == PCM and form.width != -(-form.bits // 8):
             return _padded_samples(file, form, position, length, container)
     elif form.kind == _GSM and form.align:
         n_samples = length // form.align * _GSM_SAMPLES
@@ -219,7 +186,7 @@ def _samples(
     return Stream(container, n_samples, contents=contents)
 
 
-def _padded_samples(file: FileIO, form: _Format, position: int, length: int, container: str) -> Stream:
+def _padded_samples(file: FileIO, form: WavFormat, position: int, length: int, container: str) -> Stream:
     """Return integers in the upper bytes of larger ones, such as 24 bits in blocks of 32, with a header that says so.
 
     The specification puts zeros into the lower bytes.
@@ -234,11 +201,11 @@ def _padded_samples(file: FileIO, form: _Format, position: int, length: int, con
     chunk = form.chunk[:14].ljust(14, b"\0") + struct.pack("<H", 8 * width)
     if form.extensible:
         chunk += form.chunk[16:]
-    plain = _Format.of(chunk, "<")
+    plain = WavFormat.of(chunk, "<")
     return Stream(container, length // form.align, contents=_wav(plain, 0, data))
 
 
-def _wav(form: _Format, fact: int, data: bytes) -> bytes:
+def _wav(form: WavFormat, fact: int, data: bytes) -> bytes:
     """Return a WAV file; RF64 if it is long."""
     order = form.order
     chunk = form.chunk + bytes(len(form.chunk) % 2)
@@ -275,12 +242,12 @@ def _end_behind_chunks(file: FileIO, position: int, size: int, order: str) -> in
 
 _MAX_TAGS = 8
 _MAX_ZEROS = 1 << 20
-_WAV = {b"RIFF": inspect_wav, b"RIFX": inspect_wav, b"RF64": inspect_wav, b"BW64": inspect_wav, b"riff": inspect_w64}
+_WAV = (b"RIFF", b"RIFX", b"RF64", b"BW64")
 
 
 def containers_read() -> str:
     """Return the names of the containers that are read, for messages."""
-    names = ["WAV, RF64, W64", *(row.about for row in doors.rows("containers").values())]
+    names = ["WAV, RF64", *(row.about for row in doors.rows("containers").values())]
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -301,7 +268,7 @@ def inspect(file: FileIO) -> Stream:
             break
         start += skipped
     if header[:4] in _WAV:
-        return _WAV[header[:4]](file, start, size)
+        return inspect_wav(file, start, size)
     containers: list[Container] = [row.load() for row in doors.rows("containers").values()]
     zeros = os.pread(file.fileno(), _MAX_ZEROS, start) if header[:1] == b"\0" else b""
     behind = start + len(zeros) - len(zeros.lstrip(b"\0"))
