@@ -21,6 +21,7 @@ pytestmark = pytest.mark.whole
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=3))
 OPTIONS = ("--frontend", "characters", "--unknown", "drop", "--shard-utterances", 3, "--jobs", 1)
+COLUMNS = "expected the columns 'id' and 'text' or 'speaker' or 'regions' or 'merge'"
 HEADER = "id,keep,text,speaker,note\n"
 DECISIONS = HEADER + 'S-0001,yes,,,\nS-0004,unsure,"Other words, quoted",,a note\nS-0006,no,,ann,\n'
 
@@ -211,8 +212,14 @@ def test_a_broken_list_of_corrections_is_made_again_by_an_update(corpus: Path, t
         ("id,text\na,x\nb,y\na,z\n", "decisions.csv:4: 'a' is repeated, first in decisions.csv:2"),
         ("id,text\na,x,y\n", "decisions.csv:2: expected 2 fields separated by ',', found 3"),
         ('id,text\nS-0001,"half', "decisions.csv:2: not a row of a table"),
-        ("id,note\na,x\n", "decisions.csv:2: expected the columns 'id' and 'text' or 'speaker', found id, note"),
-        ("name,text\na,x\n", "decisions.csv:2: expected the columns 'id' and 'text' or 'speaker', found name, text"),
+        (
+            "id,note\na,x\n",
+            f"decisions.csv:2: {COLUMNS}, found id, note",
+        ),
+        (
+            "name,text\na,x\n",
+            f"decisions.csv:2: {COLUMNS}, found name, text",
+        ),
         ("id,text\n,x\n", "decisions.csv:2: expected an id, found none"),
         ("id,keep,text\na,maybe,x\n", "decisions.csv:2: keep: expected yes, no or unsure, found 'maybe'"),
         (f"id,text\na,{'x' * 70_000}\n", "decisions.csv:2: text: expected at most 65,536 characters, found 70,000"),

@@ -125,14 +125,15 @@ def test_decisions_are_on_disk_when_they_are_answered_and_continue_after_a_resta
     assert [row["row"] for row in review.get("rows?sort=keep&order=descending&n=1")["rows"]] == [2]
     review.pages.table.decisions.close()
     again = serve(review.rows, store=tmp_path / "store")
-    assert again.get("2/utterance")["decision"] == {"keep": "no", "text": "=new", "speaker": "", "note": "hum"}
+    expected = {"keep": "no", "text": "=new", "speaker": "", "note": "hum", "regions": "", "merge": ""}
+    assert again.get("2/utterance")["decision"] == expected
     assert again.get("state")["counts"]["corrected"] == 1
     assert [row["row"] for row in again.get("rows?state=undecided&sort=row")["rows"]] == [0, 1, 3, 4, 5]
 
 
 def test_two_windows_decide_different_fields_of_an_utterance(serve: Serve, tmp_path: Path) -> None:
     review = serve()
-    fields = [("keep", "no"), ("text", "new"), ("speaker", "anna"), ("note", "hum")]
+    fields = [("keep", "no"), ("text", "new"), ("speaker", "anna"), ("note", "hum"), ("regions", ""), ("merge", "")]
     with ThreadPoolExecutor(4) as threads:
         answers = [*threads.map(lambda field: review.post("decide", row=3, **dict([field])), fields)]
     assert {status for status, _ in answers} == {200}

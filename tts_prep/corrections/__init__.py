@@ -1,1 +1,1 @@
-"""Corrected texts and speakers of a corpus, and rows that are left out."""
+"""Corrected texts and speakers of a corpus, and rows that are trimmed, cut, merged or left out."""

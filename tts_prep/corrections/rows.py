@@ -1,14 +1,21 @@
-"""Corrected texts and speakers of a corpus, and rows that are left out, by files of decisions."""
+"""Corrected texts and speakers of a corpus, and rows that are trimmed, cut, merged or left out, by decisions."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import CorpusError, CorruptStoreError, one_line
-from tts_prep.format.records.corrections import Correction, read_corrections
+from tts_prep.format.records.corrections import (
+    Correction,
+    parse_merge,
+    parse_regions,
+    read_corrections,
+    texts_of_regions,
+)
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import is_table, read_lines, table_rows
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -19,6 +26,12 @@ _KEPT: Final = {"yes": True, "true": True, "unsure": True, "": True, "no": False
 
 _DROPPED: Final = Path("none")
 """The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
+
+_CORRECTED: Final = ("text", "speaker", "regions", "merge")
+"""The columns of which a table of corrections has one; see `tts_prep.format.records.corrections`."""
+
+_TOLERANCE: Final = 1e-4
+"""The seconds by which a region may end after its row: numbers of corpora are rounded."""
 
 _MAX_TEXT: Final = 1 << 16
 """The maximum length of a value in characters."""
@@ -45,8 +58,8 @@ class Corrections:
         """Read files of decisions.
 
         Args:
-            corrections: a table with a column ``id``, and ``text`` or ``speaker`` with what is to be corrected; where
-                they are empty, those of the corpus are used.
+            corrections: a table with a column ``id``, and one of `_CORRECTED` with what is to be corrected; where
+                they are empty, all is as in the corpus.
             exclude: a table with columns ``id`` and ``keep``, whose rows with ``no`` are left out, or another file with
                 an id per line, which are left out.
 
@@ -55,10 +68,10 @@ class Corrections:
         """
         rows: dict[str, Correction] = {}
         rejected = []
-        for identifier, values in _decisions(corrections, ("text", "speaker")) if corrections else ():
-            rows[identifier] = Correction(identifier, values.get("text", ""), values.get("speaker", ""))
-            if not _KEPT[values.get("keep", "")]:
+        for identifier, values in _decisions(corrections, _CORRECTED) if corrections else ():
+            if not _KEPT[values.pop("keep")]:
                 rejected.append(identifier)
+            rows[identifier] = Correction(identifier, is_left_out=False, **values)
         left_out = _left_out(exclude) if exclude else ()
         for identifier in left_out:
             rows[identifier] = replace(rows.get(identifier, Correction(identifier)), is_left_out=True)
@@ -120,9 +133,34 @@ class CorrectedRows:
         return tuple(self._missing)
 
     def __iter__(self) -> Iterator[SourceUtterance | Failure]:
-        first = ""
+        first, merge = "", ""
+        held: SourceUtterance | None = None
         for item in self._items:
             first = first or item.id
+            for made in self._made(item):
+                if isinstance(made, SourceUtterance):
+                    found = made if held is None else _merged(held, merge, made)
+                    if isinstance(found, Failure):
+                        yield found
+                        found = made
+                    merge = self._applied.get(made.id, Correction("")).merge
+                    held = found if merge else None
+                    made = found
+                if made is not held:
+                    yield made
+        if held is not None:
+            yield _failed(held, "no row follows it that it could be merged with; take the merge back")
+        missing = self.unknown
+        if missing and len(missing) == len(self.corrections.rows) and self.corrections.sources:
+            files = ", ".join(map(str, self.corrections.sources))
+            example = f"; the corpus has ids such as '{first}'" if first else ""
+            raise CorpusError(one_line(f"{files}: names no row of the corpus, such as '{missing[0]}'{example}"))
+
+    def _made(self, row: SourceUtterance | Failure) -> Iterator[SourceUtterance | Failure]:
+        """Yield what a row of the corpus becomes before rows are merged. Its parts have corrections of their own."""
+        todo = [row]
+        while todo:
+            item = todo.pop(0)
             correction = self.corrections.rows.get(item.id)
             if correction is None:
                 yield item
@@ -131,13 +169,11 @@ class CorrectedRows:
             changed = _changes(correction, item)
             if changed != Correction(item.id):
                 self._applied.setdefault(item.id, changed)
-            if not correction.is_left_out:
-                yield _corrected(item, changed)
-        missing = self.unknown
-        if missing and len(missing) == len(self.corrections.rows) and self.corrections.sources:
-            files = ", ".join(map(str, self.corrections.sources))
-            example = f"; the corpus has ids such as '{first}'" if first else ""
-            raise CorpusError(one_line(f"{files}: names no row of the corpus, such as '{missing[0]}'{example}"))
+            made = [] if correction.is_left_out else _corrected(item, changed, row)
+            if len(made) > 1:
+                todo[:0] = made
+            else:
+                yield from made
 
 
 def _changes(correction: Correction, item: SourceUtterance | Failure) -> Correction:
@@ -145,13 +181,59 @@ def _changes(correction: Correction, item: SourceUtterance | Failure) -> Correct
     if correction.is_left_out or isinstance(item, Failure):
         return Correction(item.id, is_left_out=correction.is_left_out)
     text = "" if correction.text == item.text else correction.text
-    return Correction(item.id, text, "" if correction.speaker == item.speaker else correction.speaker)
+    return replace(correction, text=text, speaker="" if correction.speaker == item.speaker else correction.speaker)
 
 
-def _corrected(item: SourceUtterance | Failure, changed: Correction) -> SourceUtterance | Failure:
-    if isinstance(item, Failure) or not (changed.text or changed.speaker):
-        return item
-    return replace(item, text=changed.text or item.text, speaker=changed.speaker or item.speaker)
+def _corrected(
+    item: SourceUtterance | Failure, changed: Correction, row: SourceUtterance | Failure
+) -> Sequence[SourceUtterance | Failure]:
+    """Return the rows that a corrected one becomes.
+
+    Args:
+        row: the row of the corpus that this one is of, in whose recording the regions are.
+    """
+    if isinstance(item, Failure) or isinstance(row, Failure):
+        return [item]
+    text, regions = changed.text or item.text, parse_regions(changed.regions)
+    made = replace(item, text=text, speaker=changed.speaker or item.speaker)
+    if (regions or changed.merge) and (row.lists or not row.audio):
+        return [_failed(item, f"{', '.join(row.lists) or 'no recording'}: cannot be trimmed, cut or merged")]
+    if not regions:
+        return [made]
+    length, end = math.inf if row.end is None else row.end - row.start, regions[-1][1]
+    if end > length + _TOLERANCE:
+        return [_failed(item, f"a region ends at {end:.6f} s, but the row is {length:.6f} s long")]
+    try:
+        texts = texts_of_regions(text, changed.regions)
+    except ValueError as error:
+        return [_failed(item, str(error))]
+    return [
+        replace(made, id=uid, text=of_region, start=row.start + start, end=row.start + end)
+        for of_region, (uid, (start, end)) in zip(texts, changed.placed.items(), strict=True)
+    ]
+
+
+def _merged(first: SourceUtterance, merge: str, second: SourceUtterance) -> SourceUtterance | Failure:
+    """Return two rows as one with the id of the first: one region of a recording, or a pause between two."""
+    pause, wanted = parse_merge(merge)
+    if second.id != wanted:
+        what = f"to be merged with '{wanted}', but '{second.id}' follows"
+        return _failed(first, f"{what}; merge it with that, leave that out, or take the merge back")
+    if second.lists or not second.audio:
+        return _failed(first, f"'{wanted}' cannot be merged: {', '.join(second.lists) or 'no recording'}")
+    one, two = ((row.speaker, row.language, row.meta.get("split")) for row in (first, second))
+    if one != two:
+        return _failed(first, f"cannot be merged with '{wanted}': speaker, language, split are {one} and {two}")
+    piece = {name: getattr(second, name) for name in ("audio", "inside", "channel", "start", "end")}
+    text = f"{first.text} {second.text}".strip()
+    is_one = all(getattr(first, name) == piece[name] for name in ("audio", "inside", "channel")) and not first.then
+    if is_one and first.end is not None and first.start <= second.start:
+        return replace(first, text=text, end=second.end)
+    return replace(first, text=text, then=(*first.then, {"pause": pause, **piece}))
+
+
+def _failed(item: SourceUtterance, reason: str) -> Failure:
+    return Failure(item.id, item.where, "corpus", one_line(f"{item.where}: '{item.id}': {reason}"))
 
 
 def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -168,7 +250,7 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
         if "id" not in values or not any(name in values for name in needed):
             expected = f"the columns 'id' and {' or '.join(map(repr, needed))}"
             raise CorpusError(one_line(f"{where}: expected {expected}, found {', '.join(found)}"))
-        row = {name: _text(where, name, values.get(name)) for name in ("id", "keep", "text", "speaker")}
+        row = {name: _text(where, name, values.get(name)) for name in ("id", "keep", *_CORRECTED)}
         row["keep"] = row["keep"].lower()
         identifier = row.pop("id")
         if not identifier:
@@ -177,6 +259,10 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
             raise CorpusError(one_line(f"{where}: '{identifier}' is repeated, first in {places[identifier]}"))
         if row["keep"] not in _KEPT:
             raise CorpusError(one_line(f"{where}: keep: expected yes, no or unsure, found '{row['keep']}'"))
+        try:
+            Correction(identifier, is_left_out=False, **{name: row[name] for name in _CORRECTED}).check()
+        except ValueError as error:
+            raise CorpusError(one_line(f"{where}: {error}")) from None
         places[identifier] = where
         yield identifier, row
 
@@ -231,7 +317,10 @@ def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[s
     }
     corrected = " and ".join(count_text(number, what) for what, number in counts.items())
     left_out = sum(correction.is_left_out for correction in applied)
-    lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}"]
+    parts, merges = [len(one.placed) for one in applied], [one.merge for one in applied]
+    edits = {"trimmed": parts.count(1), "cut": sum(n > 1 for n in parts), "merged": sum(map(bool, merges))}
+    edited = "".join(f"; {what}: {count_text(number, 'row')}" for what, number in edits.items() if number)
+    lines = [f"corrections: {corrected}; left out: {count_text(left_out, 'row')}{edited}"]
     if given.kept:
         kept = count_text(len(given.kept), "decision")
         lines.append(f"corrections: {kept} of before kept; --corrections none and --exclude none drop them")

@@ -1,8 +1,8 @@
 """The rows that corpus readers yield, and where their recordings are: a file, bytes of one, or a cell of a table."""
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any, Final
@@ -37,6 +37,8 @@ class SourceUtterance:
         lists: what stands for the values of its arrays in the files of the corpus, array name → entry, as the door
             ``lists`` reads it; another value has another entry.
         lists_at: where these values are.
+        then: what follows this recording, if decisions have merged rows: fields of other recordings, and ``pause``, the
+            seconds of silence before each.
     """
 
     id: str
@@ -53,6 +55,16 @@ class SourceUtterance:
     alignment: str = ""
     lists: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists_at: str = ""
+    then: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def pieces(self) -> list[tuple[float, "SourceUtterance"]]:
+        """The recordings of the row, each as a row of its own, and the seconds of silence before it."""
+        rest = ({**piece} for piece in self.then)
+        return [
+            (0.0, replace(self, then=())),
+            *((piece.pop("pause"), replace(self, then=(), **piece)) for piece in rest),
+        ]
 
     @property
     def language(self) -> str | None:

@@ -20,7 +20,7 @@ from tts_prep.format.hdf5.columns import column_datasets, column_kind
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import write_file
 from tts_prep.format.layout import FIXED_COLUMNS, MANIFEST, NUMBER, OOD_TEXTS, shard_name
-from tts_prep.format.records.corrections import read_corrections, write_corrections
+from tts_prep.format.records.corrections import parse_merge, read_corrections, write_corrections
 from tts_prep.format.records.failures import read_failures
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance
@@ -68,8 +68,13 @@ def remove_rows(store: Path, ids: Collection[str], *, progress: ShowProgress = i
     with StoreTransaction.begin(store, Change.UPDATE) as transaction:
         old = transaction.old
         assert old is not None
-        source = _Source(store, old, {*ids})
-        corrections = [one for one in read_corrections(store) if one.id not in source.unwanted]
+        corrections, unwanted = read_corrections(store), {*ids}
+        for one in (*corrections, *reversed(corrections)):
+            # A row goes with all that it has become, and a merged one with each that it is of.
+            merged = {one.id, parse_merge(one.merge)[1]} - {""}
+            unwanted |= merged | {*one.placed} if unwanted & merged else set()
+        source = _Source(store, old, unwanted)
+        corrections = tuple(one for one in corrections if unwanted.isdisjoint((one.id, *one.placed)))
         n_failed = sum(failure.id in source.unwanted for failure in read_failures(store, old.failures.rows))
         if not source.n_rows and not n_failed and len(corrections) == (old.corrections.rows if old.corrections else 0):
             return RemovedRows()

@@ -66,7 +66,7 @@ def review(store: Path, decisions_file: Path, port: int, corpus: Path | None, ro
     counts = pages.table.counts()
     are = "is" if 1 in (counts["decided"], counts["utterances"]) else "are"
     of = count_text(counts["utterances"], "utterance")
-    say(f"{decisions_file}: {counts['decided']:,} of {of} {are} decided")
+    say(f"{decisions_file}: {counts['decided']:,} of {of} {are} decided{decisions.pace()}")
 
 
 @contextmanager

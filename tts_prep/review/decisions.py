@@ -1,6 +1,7 @@
-"""Decisions about utterances in a CSV file: keep, drop or unsure, a corrected text and speaker, and a note.
+"""Decisions about utterances in a CSV file: keep, drop or unsure, a corrected text and speaker, a note, and regions.
 
-The file has the columns ``id, keep, text, speaker, note``, see ``docs/check.md``; others that it has are kept. A cell
+The file has the columns ``id, keep, text, speaker, note``, and ``regions, merge`` once something is trimmed, cut or
+merged, see ``docs/check.md``; others that it has are kept. A cell
 that a spreadsheet would take for a formula has an apostrophe before it, which is removed when the file is read, so that
 every text is read back unchanged.
 """
@@ -11,6 +12,7 @@ import csv
 import io
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -22,7 +24,9 @@ from tts_prep.errors import ConfigurationError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.lock import held
 from tts_prep.format.files.paths import open_regular
+from tts_prep.format.records.corrections import Correction
 from tts_prep.preprocess.corpora.lines import as_cell, of_cell
+from tts_prep.quantities import duration_text
 
 KEEP: Final = ("yes", "no", "unsure")
 """The values of the column ``keep``; it is empty for an utterance that is only corrected."""
@@ -32,7 +36,11 @@ MAX_CHARACTERS: Final = 5_000
 
 _MAX_BYTES: Final = 1 << 30
 _COLUMNS: Final = ("id", "keep", "text", "speaker", "note")
+_EDITS: Final = ("regions", "merge")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BREAK: Final = 300.0
+"""The seconds between two decisions that are work; longer breaks count as much."""
+
 _UNDONE = 1_000
 """The number of decisions that can be undone."""
 
@@ -46,17 +54,20 @@ class Decision:
         text: the corrected text.
         speaker: the corrected speaker.
         note: a note of the reviewer.
+        regions, merge: see `tts_prep.format.records.corrections.Correction`.
     """
 
     keep: str = ""
     text: str = ""
     speaker: str = ""
     note: str = ""
+    regions: str = ""
+    merge: str = ""
 
     def __post_init__(self) -> None:
         if self.keep not in ("", *KEEP):
             raise ConfigurationError(f"keep: expected {', '.join(KEEP)} or nothing, found {self.keep[:40]!r}")
-        for name in ("text", "speaker", "note"):
+        for name in ("text", "speaker", "note", *_EDITS):
             value = getattr(self, name)
             if len(value) > MAX_CHARACTERS:
                 raise ConfigurationError(f"{name}: {len(value):,} characters, expected {MAX_CHARACTERS:,} at most")
@@ -64,6 +75,10 @@ class Decision:
                 raise ConfigurationError(f"{name}: expected one line of text, found {found[0]!a}")
             if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
                 raise ConfigurationError(f"{name}: expected text, found half of a surrogate pair")
+        try:
+            Correction("", self.text, regions=self.regions, merge=self.merge).check()
+        except ValueError as error:
+            raise ConfigurationError(str(error)) from None
 
     @property
     def is_empty(self) -> bool:
@@ -72,8 +87,13 @@ class Decision:
 
     @property
     def is_correction(self) -> bool:
-        """Whether the text or the speaker is corrected."""
-        return bool(self.text or self.speaker)
+        """Whether something of the corpus is corrected."""
+        return bool(self.text or self.speaker or self.is_edit)
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether the recording is trimmed, cut or merged."""
+        return bool(self.regions or self.merge)
 
 
 class DecidedElsewhereError(ConfigurationError):
@@ -142,8 +162,10 @@ class DecisionFile:
             self._seen = self._state()
             found = _read(path) if self._seen else ({}, (), {})
             self._decisions, self._other_names, self._others = found
-            self._lines = {utterance: self._line(utterance, decision) for utterance, decision in found[0].items()}
+            self._has_edits = any(decision.is_edit for decision in found[0].values())
+            self._lines = self._formatted(found[0], self._has_edits)
             self._changes: list[_Change] = []
+            self._decided, self._worked, self._last = set[str](), 0.0, time.monotonic()
             self._held = stack.pop_all()
         self._is_closed = False
 
@@ -203,6 +225,16 @@ class DecisionFile:
                     )
             self._replace(utterance, replace(decision, **values))
             self._changes = [*self._changes[-_UNDONE:], _Change(utterance, by, before, dict(values))]
+            self._decided.add(utterance)
+            now = time.monotonic()
+            self._worked, self._last = self._worked + min(now - self._last, _BREAK), now
+
+    def pace(self) -> str:
+        """Return how many utterances were decided an hour, for the end of a line; nothing if none was."""
+        n, hours = len(self._decided), self._worked / 3600
+        return (
+            f"; in this review {n:,} in {duration_text(self._worked)}, {n / hours:,.0f} an hour" if n and hours else ""
+        )
 
     def undo(self, by: str = "") -> str | None:
         """Take the last decision of a window back; return its id, or None if there is nothing to undo.
@@ -233,18 +265,20 @@ class DecisionFile:
             raise ConfigurationError(
                 f"{self.path}: changed by another program; start the review again to go on with what it holds"
             )
-        changed, lines = dict(self._decisions), dict(self._lines)
+        changed, lines = {**self._decisions, utterance: decision}, dict(self._lines)
+        has_edits = self._has_edits or decision.is_edit
         if decision.is_empty:
-            changed.pop(utterance, None)
+            del changed[utterance]
             lines.pop(utterance, None)
         else:
-            changed[utterance], lines[utterance] = decision, self._line(utterance, decision)
+            lines |= self._formatted({utterance: decision} if has_edits == self._has_edits else changed, has_edits)
         # All of the file, because a decision can be in any line; only this one is formatted again.
-        _write(self.path, self._other_names, lines.values())
-        self._seen, self._decisions, self._lines = self._state(), changed, lines
+        _write(self.path, [*_columns(has_edits), *self._other_names], lines.values())
+        self._seen, self._decisions, self._lines, self._has_edits = self._state(), changed, lines, has_edits
 
-    def _line(self, utterance: str, decision: Decision) -> str:
-        return _line(utterance, decision, self._others.get(utterance, [""] * len(self._other_names)))
+    def _formatted(self, decisions: Mapping[str, Decision], has_edits: bool) -> dict[str, str]:
+        none, names = [""] * len(self._other_names), _columns(has_edits)
+        return {uid: _line(uid, of, names, self._others.get(uid, none)) for uid, of in decisions.items()}
 
     def _state(self) -> tuple[int, int, int] | None:
         """Return what changes if another program writes the file; None if there is no file."""
@@ -270,17 +304,22 @@ def write_decisions(
     """
     names = tuple(dict.fromkeys(name for of in others.values() for name in of))
     further = {utterance: [of.get(name, "") for name in names] for utterance, of in others.items()}
-    none = [""] * len(names)
-    _write(path, names, (_line(uid, decision, further.get(uid, none)) for uid, decision in decisions.items()))
+    none, own = [""] * len(names), _columns(any(decision.is_edit for decision in decisions.values()))
+    _write(path, [*own, *names], (_line(uid, of, own, further.get(uid, none)) for uid, of in decisions.items()))
 
 
-def _write(path: Path, other_names: Sequence[str], lines: Iterable[str]) -> None:
+def _columns(has_edits: bool) -> Sequence[str]:
+    """Return the names of the columns; a file without edits has them for who knows no others."""
+    return (*_COLUMNS, *_EDITS) if has_edits else _COLUMNS
+
+
+def _write(path: Path, names: Sequence[str], lines: Iterable[str]) -> None:
     with replacing(path) as partial:
-        partial.write_text(_csv([*_COLUMNS, *other_names]) + "".join(lines), encoding="utf-8", newline="")
+        partial.write_text(_csv(names) + "".join(lines), encoding="utf-8", newline="")
 
 
-def _line(utterance: str, d: Decision, others: Sequence[str] = ()) -> str:
-    return _csv([as_cell(value) for value in (utterance, d.keep, d.text, d.speaker, d.note, *others)])
+def _line(utterance: str, decision: Decision, names: Sequence[str], others: Sequence[str]) -> str:
+    return _csv([as_cell(value) for value in (utterance, *(getattr(decision, name) for name in names[1:]), *others)])
 
 
 def _csv(values: Sequence[str]) -> str:
@@ -310,7 +349,7 @@ def read_table(path: Path) -> tuple[Mapping[str, Decision], Mapping[str, Mapping
 
 
 def _read(
-    path: Path, needed: Sequence[str] = _COLUMNS[1:]
+    path: Path, needed: Sequence[str] = _columns(True)[1:]
 ) -> tuple[dict[str, Decision], tuple[str, ...], dict[str, tuple[str, ...]]]:
     """Return the decisions of a file, the names of its further columns, and their values by id.
 
@@ -329,7 +368,7 @@ def _read(
                 found = ", ".join(map(str, names))[:100]
                 expected = ", ".join(_COLUMNS if needed else _COLUMNS[:1])
                 raise ConfigurationError(f"{path}: expected the columns {expected}, found {found or 'none'}")
-            other_names = tuple(name for name in names if name not in _COLUMNS)
+            other_names = tuple(name for name in names if name not in _columns(True))
             for row in reader:
                 where = f"{path}:{reader.line_num}"
                 if None in row or None in row.values():

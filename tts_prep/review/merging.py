@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from tts_prep.review.decisions import KEEP, MAX_CHARACTERS, Decision
 
+_EDIT = ("regions", "merge", "text")
+
 
 @dataclass(frozen=True)
 class Conflict:
@@ -16,7 +18,8 @@ class Conflict:
 
     Attributes:
         id: the utterance.
-        field: ``keep``, ``text`` or ``speaker``, or a further column.
+        field: ``keep``, ``text`` or ``speaker``, a further column, or ``regions``: with ``merge`` and ``text``, where
+            one of them is given.
         values: the value of each reviewer, by name; those who left it empty are missing.
     """
 
@@ -82,7 +85,13 @@ def merge(
             if utterance in of
         }
         merged, found = _one(utterance, given)
-        decisions[utterance] = Decision(*(merged.pop(field.name) for field in fields(Decision)))
+        edits = {name: " ".join(filter(None, (of["regions"], of["merge"], of["text"]))) for name, of in given.items()}
+        if any(of["regions"] or of["merge"] for of in given.values()) and len({*edits.values()} - {""}) > 1:
+            # They are one decision: the text of a row that is cut has its parts.
+            merged |= dict.fromkeys(_EDIT, "")
+            found = [one for one in found if one.field not in _EDIT]
+            found.append(Conflict(utterance, "regions", {name: value for name, value in edits.items() if value}))
+        decisions[utterance] = Decision(**{field.name: merged.pop(field.name) for field in fields(Decision)})
         further[utterance] = merged
         conflicts += found
     pairs = itertools.combinations(reviewers.items(), 2)

@@ -21,7 +21,7 @@ from tts_prep.report.speakers import speaker_table
 from tts_prep.review.decisions import DecidedElsewhereError, Decision, DecisionFile
 from tts_prep.review.sounds import Sounds
 from tts_prep.review.table import Query, Table
-from tts_prep.review.utterances import StoreReader, cells, mel_bytes, neighbours, of_row
+from tts_prep.review.utterances import Places, StoreReader, cells, mel_bytes, neighbours, of_row, words
 
 _FILES: Final = {
     "": ("tts_prep.review", "review.html", "text/html; charset=utf-8"),
@@ -76,6 +76,7 @@ class Pages:
         self.table = Table(dataset, decisions)
         self._sounds = sounds
         self._reader = StoreReader(dataset)
+        self._places = Places(dataset)
         self._lock = threading.Lock()
         self._is_ended = threading.Event()
         self.fault = ""
@@ -98,6 +99,7 @@ class Pages:
             "waveform": self._waveform,
             "neighbours": self._neighbours,
             "word": self._word,
+            "words": self._words,
         }
 
     def measure(self) -> None:
@@ -238,11 +240,20 @@ class Pages:
         line, fault = self._reader.dictionary_line(query.get("word", "")[:200], language)
         return json_answer({"line": line, "fault": fault})
 
+    def _words(self, row: int, query: Mapping[str, str]) -> Answer:
+        """Return the words of the text and of another column, see `words`."""
+        column = query.get("column", "")
+        if column not in {one.key for one in self.table.columns if one.kind != "number"}:
+            raise ConfigurationError(f"column: there is no column of texts {column[:40]!r}")
+        utterance = self.table.dataset[row]
+        return json_answer(words(utterance.text, str(self.table.values(column)[row])))
+
     def _waveform(self, row: int, query: Mapping[str, str]) -> Answer:
         sound = self._sounds.get(row)
         low, high = sound.extremes(max(1, _number(query, "n", 1_000, _MAX_BLOCKS)))
-        seconds = len(sound.samples) / sound.sample_rate
-        return json_answer({"low": low, "high": high, "seconds": seconds, "source": sound.source, "note": sound.note})
+        found = {"low": low, "high": high, "seconds": len(sound.samples) / sound.sample_rate}
+        place = self._places.of(row, sound.source)
+        return json_answer({**found, "source": sound.source, "note": sound.note, "place": place})
 
     def _neighbours(self, row: int, _: Mapping[str, str]) -> Answer:
         return json_answer(neighbours(self.table, row))

@@ -37,6 +37,7 @@ export class Plot {
     this.wave = null;
     this.zoom = 1;
     this.selection = null;
+    this.regions = [];
     this.start = Math.min(0, data.start);
     this.end = Math.max(data.seconds, data.start + data.frames * data.hop, 0.05);
     this.scroller = make("div", { className: "scroller", tabIndex: 0, role: "group", "aria-label": `Waveform, spectrogram, pitch and phones of ${data.id}` });
@@ -103,6 +104,7 @@ export class Plot {
     this.drawPhones();
     this.drawTicks(width, height);
     this.drawPitch();
+    this.drawRegions();
     this.setTime(this.time ?? 0);
     this.showSelection();
   }
@@ -165,6 +167,21 @@ export class Plot {
     this.overlay.append(draw("path", { class: "pitch", d: path }));
     const step = [10, 20, 50, 100, 200].find((s) => (high - low) / s <= 5) ?? 500;
     for (let value = Math.ceil(low / step) * step; value <= high; value += step) this.high.append(this.label(`${value} Hz`, y(value)));
+  }
+
+  // regions: what is kept of the sound, in seconds; none if all of it is.
+  setRegions(regions) {
+    this.regions = regions;
+    this.layout();
+  }
+
+  drawRegions() {
+    const height = WAVE + MEL, edges = [this.start, ...this.regions.flat(), this.end];
+    if (this.regions.length) for (let i = 0; i < edges.length; i += 2) {
+      const x = this.x(edges[i]), width = this.x(edges[i + 1]) - x;
+      if (width > 0.5) this.overlay.append(draw("rect", { class: "gone", x, y: 0, width, height }));
+      if (i && i + 2 < edges.length) this.overlay.append(draw("line", { class: "cut", x1: x, x2: x, y1: 0, y2: height }));
+    }
   }
 
   setTime(time, follow = false) {

@@ -10,8 +10,8 @@ const $ = (id) => document.getElementById(id);
 let state = null;
 const query = { filter: "", search: "", reason: "", state: "", sort: "", order: "" };
 let shown = [...SHOWN], rows = [], total = 0, start = 0, current = null, view = "utterances", palette = [];
-const sound = new Audio(), besideSound = new Audio();
-let plot = null, beside = null, besideRow = null;
+const sound = new Audio(), besideSound = new Audio(), partSound = new Audio();
+let plot = null, beside = null, besideRow = null, parts = [], partNext = 0;
 
 // One thing after the other: a key, a click or a changed field acts on what is shown when all before it is done. Keys wait
 // for that, also those that are text: the field for it may not be there yet. If something fails, those that wait are
@@ -79,7 +79,7 @@ async function send(path, options = {}) {
 
 async function get(path, parameters = {}) {
   const answer = await send(`${path}?${new URLSearchParams(parameters)}`);
-  if (path.endsWith("/mel") && answer.ok) return new Uint8Array(await answer.arrayBuffer());
+  if (/\/(mel|sound\.wav)$/.test(path) && answer.ok) return new Uint8Array(await answer.arrayBuffer());
   const value = await answer.json();
   if (!answer.ok) throw new Error(value.error);
   return value;
@@ -134,6 +134,7 @@ async function readState() {
   showCounts(state.counts);
   showReasons();
   showChooser();
+  showOtherTexts();
   if (state.fault) problem(state.fault);
   else if (!state.measured) setTimeout(() => act(mildly(readMeasures)), 700);
 }
@@ -298,8 +299,7 @@ async function open(row) {
   await saveCorrections();
   const [data, levels] = await Promise.all([get(`${row}/utterance`), get(`${row}/mel`)]);
   await saveCorrections();
-  sound.pause();
-  besideSound.pause();
+  for (const player of [sound, besideSound, partSound]) player.pause();
   current = data;
   $("nothing").hidden = true;
   $("utterance").hidden = false;
@@ -337,6 +337,7 @@ function showRest(of) {
     plot.setWave(wave);
     $("source").textContent = `Sound: ${wave.note}.`;
   }, (error) => { if (current === of) $("source").textContent = `No sound: ${error.message}`; });
+  showDifference().catch((error) => problem(error.message));
   get(`${of.row}/neighbours`).then((found) => { if (current === of) showNeighbours(found); }, () => {});
 }
 
@@ -386,15 +387,15 @@ async function showBeside(row) {
 
 function play(player = sound, of = plot) {
   if (!player.paused) return player.pause();
-  (player === sound ? besideSound : sound).pause();
-  const span = of.selection;
+  for (const other of [sound, besideSound, partSound]) if (other !== player) other.pause();
+  const span = of?.selection;
   if (span && (player.currentTime < span[0] || player.currentTime >= span[1] - 0.01)) player.currentTime = span[0];
   else if (player.ended) player.currentTime = 0;
   player.play().then(() => follow(player, of), (error) => { if (error.name !== "AbortError") problem(`Cannot be played: ${error.message}`); });
 }
 
 function follow(player, of) {
-  if (player.paused) return;
+  if (player.paused || !of) return;
   const span = of.selection, repeat = player === sound && $("loop").ariaPressed === "true";
   if (span && player.currentTime >= span[1]) {
     if (repeat) player.currentTime = span[0];
@@ -419,7 +420,7 @@ function toggleLoop() { $("loop").ariaPressed = $("loop").ariaPressed === "true"
 function setSpeed(by = 0) {
   const select = $("speed");
   select.selectedIndex = Math.min(Math.max(0, select.selectedIndex + by), select.length - 1);
-  for (const player of [sound, besideSound]) player.playbackRate = player.defaultPlaybackRate = Number(select.value);
+  for (const player of [sound, besideSound, partSound]) player.playbackRate = player.defaultPlaybackRate = Number(select.value);
 }
 
 // Decisions
@@ -439,6 +440,8 @@ function fillFields(decision) { for (const [id, key] of FIELDS) $(id).value = de
 function showMarks() {
   for (const button of document.querySelectorAll("[data-keep]")) button.ariaPressed = String(current.decision.keep === button.dataset.keep);
   for (const [id, key] of FIELDS) $(id).classList.toggle("changed", Boolean(current.decision[key]));
+  $("merge").ariaPressed = String(Boolean(current.decision.merge));
+  showParts();
 }
 
 // The server is told what a decision replaces, as far as this window knows, so that it replaces nothing else. The fields
@@ -504,7 +507,7 @@ function takeDecision(row, decision) {
 
 async function decide(keep) {
   if (!current) return;
-  await save({ ...typed(), keep });
+  await save({ ...current.decision, ...typed(), keep });
   if (keep && $("go-on").checked) await step(1);
 }
 
@@ -517,6 +520,198 @@ function typed() {
 
 async function saveCorrections() {
   if (current) await save({ ...current.decision, ...typed() });
+}
+
+// Trimming, cutting, merging. Regions are in the recording of the corpus; the sound of the store is a part of that.
+
+const LEAST = 0.02, BAR = /\s*\|\s*/, sounds = new Map();
+
+async function soundOf(row) {
+  if (!sounds.has(row)) {
+    const [wave, bytes] = await Promise.all([get(`${row}/waveform`, { n: 1 }), get(`${row}/sound.wav`)]);
+    const header = new DataView(bytes.buffer);
+    if (sounds.size > 7) sounds.delete(sounds.keys().next().value);
+    sounds.set(row, { place: wave.place, bytes, rate: header.getUint32(24, true), size: header.getUint16(32, true) });
+  }
+  const found = sounds.get(row);
+  if (found.place.fault) throw new Error(`It cannot be trimmed, cut or merged: ${found.place.fault}.`);
+  return found;
+}
+
+function regionsOf(decision, place) {
+  const regions = decision.regions ? decision.regions.split(" ").map((region) => region.split("-").map(Number)) : [[place.begin, place.end]];
+  return regions.map(([from, to]) => [Math.max(from, place.begin), Math.min(to, place.end)]);
+}
+
+const textsOf = (text, n) => (n > 1 && text ? text.split(BAR) : Array(n).fill(text));
+const atSample = (time, { place, rate }) => place.offset + Math.round(time * rate) / rate;
+const joint = (text) => (text.includes(" ") ? " " : "");
+const wordsOf = (text) => (joint(current.text) ? text.split(" ") : [...text]);
+
+async function change({ text = typed().text, ...changed }) {
+  await save({ ...current.decision, ...typed(), text: text === current.text ? "" : text, ...changed });
+  fillFields(current.decision);
+}
+
+const saveRegions = (regions, text) => change({ text, regions: regions.map((region) => region.map((time) => time.toFixed(6)).join("-")).join(" ") });
+
+async function trim() {
+  const of = current, span = plot.selection;
+  if (!of) return;
+  if (!span) return change({ regions: "", text: of.decision.regions.includes(" ") ? typed().text.split(BAR).join(joint(of.text)) : typed().text });
+  const found = await soundOf(of.row), [first, last] = span.map((time) => atSample(time, found));
+  const regions = regionsOf(of.decision, found.place).map(([from, to]) => [Math.max(from, first), Math.min(to, last)]);
+  if (regions.some(([from, to]) => to - from < LEAST)) throw new Error("Nothing would be left of a part; take the cut back first: t without a selection.");
+  plot.select(0, 0);
+  await saveRegions(regions, typed().text);
+}
+
+async function cut() {
+  const of = current, time = sound.currentTime;
+  if (!of) return;
+  const found = await soundOf(of.row), at = atSample(time, found), regions = regionsOf(of.decision, found.place);
+  const n = regions.findIndex(([from, to]) => from + LEAST <= at && at <= to - LEAST);
+  if (n < 0) throw new Error("Move the cursor to where the sound is to be cut: click, or ← and →.");
+  const texts = textsOf(typed().text || of.text, regions.length), [from, to] = regions[n];
+  const words = wordsOf(texts[n]), place = Math.round((words.length * (at - from)) / (to - from));
+  if (texts[n] && words.length < 2) throw new Error("Its text is a single word.");
+  regions.splice(n, 1, [from, at], [at, to]);
+  of.bar = n;
+  await saveRegions(regions, texts[n] ? withBar(texts, n, 1, words, Math.min(Math.max(place, 1), words.length - 1)) : "");
+}
+
+function withBar(texts, n, replaced, words, place) {
+  const join = (some) => some.join(joint(current.text));
+  return texts.toSpliced(n, replaced, join(words.slice(0, place)), join(words.slice(place))).join(" | ");
+}
+
+async function moveBar(by) {
+  const texts = current ? typed().text.split(BAR) : [], n = Math.min(current?.bar ?? 0, texts.length - 2);
+  if (n < 0 || !current.decision.regions.includes(" ")) return;
+  const words = [...wordsOf(texts[n]), ...wordsOf(texts[n + 1])], place = wordsOf(texts[n]).length + by;
+  if (place > 0 && place < words.length) await change({ text: withBar(texts, n, 2, words, place) });
+}
+
+async function merge() {
+  const of = current;
+  if (!of) return;
+  if (of.decision.merge) return change({ merge: "" });
+  await soundOf(of.row);
+  let row = of.row, next = null;
+  do {
+    row += 1;
+    if (row >= state.counts.utterances) throw new Error("No utterance follows this one in the store.");
+    next = await get(`${row}/utterance`);
+  } while (next.decision.keep === "no");
+  const who = (data) => `${data.decision.speaker || data.speaker} ${data.language}`.trim();
+  if (who(next) !== who(of)) throw new Error(`${next.id} follows, which is of ${who(next)}, not of ${who(of)}.`);
+  const pause = Math.min(Math.max(0, Number($("pause").value) || 0), 10);
+  await change({ merge: `${pause.toFixed(2)} ${next.id}` });
+}
+
+// What an utterance becomes, sample by sample as the store has it.
+async function partsOf(data, depth = 0) {
+  const found = await soundOf(data.row), { decision, id } = data, regions = regionsOf(decision, found.place);
+  const texts = textsOf(decision.text || data.text, regions.length);
+  const at = (time) => 44 + found.size * Math.round((time - found.place.offset) * found.rate);
+  const made = regions.map(([from, to], n) => ({ id: regions.length > 1 ? `${id}-${n + 1}` : id, text: texts[n] ?? "", regions: [[from, to]], found, chunks: [found.bytes.subarray(at(from), at(to))] }));
+  if (!decision.merge || depth > 20) return made;
+  const space = decision.merge.indexOf(" "), pause = Number(decision.merge.slice(0, space)), next = decision.merge.slice(space + 1);
+  const { row } = await get("find", { id: next });
+  if (row === null) throw new Error(`${next} is not in this store.`);
+  const [rest] = await partsOf(await get(`${row}/utterance`), depth + 1);
+  const silence = new Uint8Array(found.size * Math.round(pause * found.rate));
+  return [{ ...made[0], text: `${made[0].text} ${rest.text}`.trim(), chunks: [...made[0].chunks, silence, ...rest.chunks] }];
+}
+
+async function showParts() {
+  const of = current, { decision } = of, is = (other) => current === of && JSON.stringify(other) === JSON.stringify(decision);
+  if (!decision.regions && !decision.merge) {
+    $("edited").hidden = true;
+    if (plot.regions?.length) plot.setRegions([]);
+    return;
+  }
+  let made = [], note = "";
+  try {
+    const found = await soundOf(of.row), { place } = found;
+    made = await partsOf({ ...of, decision });
+    if (!is(of.decision)) return;
+    const regions = made.flatMap((part) => part.regions);
+    plot.setRegions(regions.map((region) => region.map((time) => time - place.offset)));
+    const whole = { id: of.id, text: of.text, found, chunks: [found.bytes.subarray(44)], regions: [[place.begin, place.end]] };
+    made = [whole, ...made];
+    note = decision.merge ? "If both are of one recording, all that lies between them is taken instead of the pause." : "";
+  } catch (error) { note = error.message; }
+  if (!is(of.decision)) return;
+  for (const { url } of parts) URL.revokeObjectURL(url);
+  parts = made.map((part) => ({ ...part, data: joined(part.chunks) })).map((part) => ({ ...part, url: urlOf(part) }));
+  partNext = 1;
+  $("parts").replaceChildren(...parts.map(makePart));
+  $("edited-note").textContent = note;
+  $("edited").hidden = false;
+}
+
+function urlOf({ found, data }) {
+  const header = found.bytes.slice(0, 44), view = new DataView(header.buffer);
+  view.setUint32(4, 36 + data.length, true);
+  view.setUint32(40, data.length, true);
+  return URL.createObjectURL(new Blob([header, data], { type: "audio/wav" }));
+}
+
+function makePart(part, n) {
+  const name = n ? "After" : "Before", length = part.data.length / part.found.size / part.found.rate;
+  const [from, to] = part.regions[0].map((time) => time.toFixed(2));
+  const button = make("button", { type: "button", "aria-label": `Play ${name.toLowerCase()}: ${part.id}` }, name);
+  button.addEventListener("click", () => act(() => playPart(n)));
+  return make("li", {}, button, waveOf(part), make("span", { className: "soft" }, `${part.id} · ${seconds(length)} · ${from} to ${to} s`), make("p", {}, part.text));
+}
+
+function joined(chunks) {
+  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) { all.set(chunk, at); at += chunk.length; }
+  return all;
+}
+
+function waveOf({ found, data: bytes }) {
+  const canvas = make("canvas", { width: 288, height: 64, "aria-hidden": "true" }), context = canvas.getContext("2d");
+  const is16 = found.size === 2, data = new DataView(bytes.buffer), n = data.byteLength / found.size;
+  const value = (i) => (is16 ? data.getInt16(2 * i, true) / 32768 : data.getFloat32(4 * i, true));
+  context.fillStyle = getComputedStyle($("parts")).getPropertyValue("--wave");
+  for (let x = 0; x < 288; x++) {
+    let most = 0.02;
+    for (let i = Math.floor((x * n) / 288); i < ((x + 1) * n) / 288 && i < n; i++) most = Math.max(most, Math.abs(value(i)));
+    context.fillRect(x, 32 - 31 * Math.min(1, most), 1, 62 * Math.min(1, most));
+  }
+  return canvas;
+}
+
+function playPart(n) {
+  if (!partSound.paused) return partSound.pause();
+  if (!parts[n] || $("edited").hidden) return;
+  partSound.src = parts[n].url;
+  partNext = n + 1 < parts.length ? n + 1 : 1;
+  play(partSound, null);
+}
+
+// The words of a text beside those of another column, such as that of a recognizer.
+
+const NOT_OTHER = ["id", "text", "phoneme_text", "speaker", "keep", "note", "reasons", "language", "split"];
+
+function showOtherTexts() {
+  const keys = state.columns.filter((c) => c.kind !== "number" && !NOT_OTHER.includes(c.key)).map((c) => c.key), before = $("other-text").value;
+  $("other-text").replaceChildren(make("option", { value: "" }, "no column"), ...keys.map((key) => make("option", { value: key }, key)));
+  $("other-text").value = keys.includes(before) ? before : keys.find((key) => /asr|recogni|transcri|hypothes|whisper|heard/i.test(key)) ?? "";
+  $("differences").hidden = !keys.length;
+}
+
+async function showDifference() {
+  const of = current, key = $("other-text").value, groups = of && key ? await get(`${of.row}/words`, { column: key }) : [];
+  if (current !== of) return;
+  const size = (text) => (text ? text.split(" ").length : 0);
+  const differing = groups.filter(([same]) => !same).reduce((sum, [, one, two]) => sum + Math.max(size(one), size(two)), 0);
+  $("difference").replaceChildren(...groups.flatMap(([same, one, two]) => (same ? [one, " "] : [one && make("del", {}, one), " ", two && make("ins", {}, two), " "])));
+  $("difference-count").textContent = key && of ? (differing ? `${count(differing, "word")} differ${differing === 1 ? "s" : ""}` : "no word differs") : "";
 }
 
 // The line of a dictionary that has a word as it is read now; the server keeps none of it.
@@ -642,6 +837,7 @@ const KEYS = {
   y: () => decide("yes"), n: () => decide("no"), u: () => decide("unsure"), x: () => decide(""), z: undo,
   c: () => current && edit("new-text", current.text), s: () => current && edit("new-speaker", ""), m: () => current && edit("note", ""),
   d: () => current && $("word").focus(),
+  t: trim, e: cut, g: merge, ",": () => moveBar(-1), ".": () => moveBar(1), p: () => playPart(partNext),
   b: () => besideRow !== null && play(besideSound, beside),
   "/": () => $("search").focus(), f: () => $("filter").focus(), "?": () => $("help").showModal(),
   Escape: () => current && plot.select(0, 0),
@@ -669,7 +865,7 @@ function onKey(event) {
   if (!KEYS[key] && !(waiting.length && (key.length === 1 || ["Enter", "Backspace"].includes(key)))) return;
   event.preventDefault();
   // A key that is held goes through the list as fast as that can be shown, and decides once.
-  if (event.repeat && (busy || "ynuxz".includes(key))) return;
+  if (event.repeat && (busy || "ynuxzteg".includes(key))) return;
   actOnKey({ name: key });
 }
 
@@ -724,8 +920,9 @@ function connect() {
     $("word").value = String(getSelection()).replace(/^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu, "");
     act(mildly(showLine));
   });
+  $("other-text").addEventListener("change", () => act(mildly(showDifference)));
   $("speed").addEventListener("change", () => setSpeed());
-  const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal(), "to-list": () => $("list").scrollIntoView() };
+  const actions = { previous: () => step(-1), next: () => step(1), play: () => play(), loop: toggleLoop, trim, cut, merge, "zoom-in": () => plot.setZoom(1.5), "zoom-out": () => plot.setZoom(1 / 1.5), undo, "beside-play": () => play(besideSound, beside), "help-button": () => $("help").showModal(), "to-list": () => $("list").scrollIntoView() };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", () => act(action));
   sound.addEventListener("play", () => { $("play").textContent = "Pause"; });
   for (const name of ["pause", "ended"]) sound.addEventListener(name, () => { $("play").textContent = "Play"; showTime(); });

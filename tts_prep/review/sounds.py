@@ -148,14 +148,14 @@ def _recordings(store: Path, corpus: Path, root: Path | None) -> tuple[Path, dic
     """Return the folder of recordings, and id → row of the corpus."""
     from tts_prep.format.records.failures import Failure
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.plan.planned_store import CorpusRows
+    from tts_prep.preprocess.plan.planned_store import CorpusRows, stored_corrections
 
     configuration = Configuration.from_dict(store, read_manifest(store).configuration)
     if configuration.alignments is not None:
         raise ConfigurationError(
             f"{store}: its recordings are cut by alignments, so those of the corpus do not fit; omit --corpus"
         )
-    rows = CorpusRows.read(configuration, corpus, root=root)
+    rows = CorpusRows.read(configuration, corpus, root=root, corrections=stored_corrections(store))
     found = {row.id: asdict(row) for row in rows.items if not isinstance(row, Failure)}
     if not found:
         raise CorpusError(f"{corpus}: no utterance found; give the corpus that the store was made from")

@@ -1,8 +1,11 @@
 """What the page shows of one utterance: its texts and arrays on one time axis, and the utterances that resemble it."""
 
 import math
+import re
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,6 +17,7 @@ from tts_prep.acoustics.mels import Mels
 from tts_prep.checks.catalogue import MEASURE
 from tts_prep.checks.duplicates import fingerprints
 from tts_prep.errors import TtsPrepError
+from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.clip import Clip
@@ -30,6 +34,7 @@ _COMPARED: Final = 300
 """The number of utterances of the most similar duration that are compared with one; reading more mels takes long."""
 
 _NEIGHBOURS: Final = 5
+_MAX_WORDS: Final = 500
 
 
 def of_row(table: Table, row: int) -> dict[str, Any]:
@@ -47,9 +52,52 @@ def of_row(table: Table, row: int) -> dict[str, Any]:
         "seconds": clip.seconds,
         "reasons": list(_reasons(table, row)),
         "cells": cells(table, np.array([row]), [column.key for column in table.columns])[0],
-        "decision": {"keep": decision.keep, "text": decision.text, "speaker": decision.speaker, "note": decision.note},
+        "decision": asdict(decision),
         **_axis(clip),
     }
+
+
+class Places:
+    """Where the sounds of a store are in the recordings of its corpus, as regions of decisions are."""
+
+    def __init__(self, dataset: UtteranceDataset) -> None:
+        self._dataset, self._manifest = dataset, read_manifest(dataset.path)
+        corrections = read_corrections(dataset.path) if self._manifest.corrections else ()
+        # Of rows that are cut more than once, the last correction has the region of a part.
+        self._starts = {uid: start for one in corrections for uid, (start, _) in one.placed.items()}
+        self._merged = {one.id for one in corrections if one.merge}
+
+    def of(self, row: int, source: str) -> dict[str, Any]:
+        """Return ``offset``, what is added to a time of a sound, and ``begin`` and ``end``, in seconds; or a ``fault``.
+
+        Args:
+            source: that of the `Sound`.
+        """
+        utterance = self._dataset[row]
+        if utterance.id in self._merged:
+            return {"fault": f"{utterance.id} was merged; take that back by g, and make the store again before"}
+        try:
+            from tts_prep.preprocess.audio.cleaning import TRIMMED_START
+            from tts_prep.preprocess.audio.framing import zeros_before
+            from tts_prep.preprocess.configuration.records import Configuration
+
+            config = Configuration.from_dict(self._dataset.path, self._manifest.configuration)
+        except (TtsPrepError, ModuleNotFoundError) as error:
+            return {"fault": f"not possible here: {error}"[:300]}
+        if config.alignments is not None:
+            return {"fault": "alignments cut the recordings of this store"}
+        trimmed = float(utterance.meta[TRIMMED_START]) if config.cleaning.trims else 0.0
+        begin, rate = self._starts.get(utterance.id, 0.0) + trimmed, config.mel.sample_rate
+        zeros = zeros_before(round(utterance.seconds * rate), config.mel) if source == "store" else 0
+        return {"offset": begin - zeros / rate, "begin": begin, "end": begin + utterance.seconds}
+
+
+def words(text: str, other: str) -> list[tuple[bool, str, str]]:
+    """Return the words of two texts in groups: whether they are the same, but for case and punctuation, and both."""
+    one, two = (value.split()[:_MAX_WORDS] for value in (text, other))
+    plain, heard = ([re.sub(r"[\W_]", "", word).casefold() or word for word in part] for part in (one, two))
+    groups = SequenceMatcher(None, plain, heard, autojunk=False).get_opcodes()
+    return [(kind == "equal", " ".join(one[a:b]), " ".join(two[c:d])) for kind, a, b, c, d in groups]
 
 
 def _axis(clip: Clip) -> dict[str, Any]:

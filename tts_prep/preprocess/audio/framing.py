@@ -113,6 +113,12 @@ def aligned_waveform(waveform: Samples, config: MelConfig) -> Samples:
     return padded
 
 
+def zeros_before(n_samples: int, config: MelConfig) -> int:
+    """Return the number of zeros before the first sample in an `aligned_waveform` of a waveform of a length."""
+    skip = (config.n_fft - config.hop_length) // 2
+    return config.edge_zeros + (frame_padding(n_samples, config)[0] - skip if config.framing == "ceil" else 0)
+
+
 def pad_waveform(waveform: Samples, config: MelConfig, tail: int = 0) -> Samples:
     """Return the waveform with the padding of its framing.
 

@@ -50,6 +50,12 @@ def read_utterance(
     Raises:
         AudioError: the recording is unusable, ends before the utterance, or is silent there.
     """
+    if utterance.then:
+        parts: list[Waveform] = []
+        for pause, piece in utterance.pieces:
+            samples = as_float(read_utterance(root, piece, sample_rate, config, remarks))
+            parts += (np.zeros(round(pause * sample_rate), np.float32), samples)
+        return np.concatenate(parts)
     path = root / utterance.audio
     # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
     if not os.path.exists(path):  # noqa: PTH110

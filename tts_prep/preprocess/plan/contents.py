@@ -43,6 +43,9 @@ def content_of(root: Path, utterance: SourceUtterance, sample_rate: int) -> str:
         root: the folder of relative audio paths.
         sample_rate: that of the store, Hz.
     """
+    if utterance.then:
+        found = [content_of(root, piece, sample_rate) for _, piece in utterance.pieces]
+        return "".join(found) if all(found) else ""
     path = root / utterance.audio
     try:
         if utterance.start == 0 and utterance.end is None:

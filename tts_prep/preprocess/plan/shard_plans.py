@@ -49,7 +49,7 @@ class PlannedUtterance:
             CorpusChangedError: it was modified, or does not exist any more.
         """
         path = root / self.utterance.audio
-        size, modified = recording_version(path)
+        size, modified = row_version(root, self.utterance)
         if (size, modified) == (self.size, self.modified):
             return
         now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
@@ -104,7 +104,8 @@ def _row_text(row: PlannedUtterance | Failure) -> str:
     """Return a row as in the key of its shard. The places of an utterance and of its lists are no part of it."""
     if isinstance(row, Failure):
         return canonical_json((vars(row), None))
-    left_out = {"lists_at"} if row.utterance.lists else {"lists_at", "lists"}
+    # Those that few rows have are in their keys alone.
+    left_out = {"lists_at", *(name for name in ("lists", "then") if not getattr(row.utterance, name))}
     fields = {name: value for name, value in _fields(row.utterance).items() if name not in left_out}
     return canonical_json(({**fields, "where": ""}, row.size))
 
@@ -319,7 +320,7 @@ def _with_kinds(
 
 def _planned(rows: Iterable[SourceUtterance | Failure], root: Path) -> Iterator[PlannedUtterance | Failure]:
     for row in rows:
-        yield row if isinstance(row, Failure) else PlannedUtterance(row, *recording_version(root / row.audio))
+        yield row if isinstance(row, Failure) else PlannedUtterance(row, *row_version(root, row))
 
 
 def _bytes_of(row: PlannedUtterance | Failure) -> int:
@@ -359,6 +360,14 @@ def recording_version(path: Path) -> tuple[int, int]:
         return -1, 0
     # The path of a row without a recording is the folder of the corpus.
     return (-1, 0) if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)
+
+
+def row_version(root: Path, row: SourceUtterance) -> tuple[int, int]:
+    """Return the sum of what `recording_version` returns of each recording of a row; −1 and 0 if one is missing."""
+    if not row.then:
+        return recording_version(root / row.audio)
+    found = [recording_version(root / piece.audio) for _, piece in row.pieces]
+    return (-1, 0) if (-1, 0) in found else (sum(size for size, _ in found), sum(time for _, time in found))
 
 
 def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:

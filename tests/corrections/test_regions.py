@@ -1,0 +1,259 @@
+"""Rows that decisions trim, cut and merge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from commands import run
+from corpora import SAMPLE_RATE, TEXTS, speech_like
+from killing import contents
+
+from tts_prep.format.records.corrections import Correction, read_corrections
+from tts_prep.format.records.failures import Failure
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess import Corrections, SourceUtterance
+
+pytestmark = pytest.mark.whole
+
+OPTIONS = (
+    "--preset",
+    "tacotron2",
+    "--frontend",
+    "characters",
+    "--unknown",
+    "drop",
+    "--shard-utterances",
+    3,
+    "--jobs",
+    1,
+    "--waveform",
+    "int16",
+)
+HEADER = "id,keep,text,speaker,note,regions,merge\n"
+EDITS = (
+    "S-0001,,,,,0.052000-0.240000,\n"
+    "S-0002,,,,,,0.1 S-0003\n"
+    "S-0003,,Why indeed?,,,0.1-0.5,\n"
+    'S-0005,,"A longer sentence, | so that the lengths differ.",,,0.02-0.3 0.3-0.74,\n'
+    "S-0005-2,,so that they differ,ann,,0.32-0.7,\n"
+)
+
+
+def decisions(tmp_path: Path, rows: str, name: str = "decisions.csv") -> Path:
+    (tmp_path / name).write_text(HEADER + rows, encoding="utf-8")
+    return tmp_path / name
+
+
+def pcm(corpus: Path, name: str, start: float = 0, end: float = 9) -> np.ndarray:
+    """Return samples of a recording, by a reader and rounding of their own."""
+    samples, rate = soundfile.read(corpus / "wavs" / f"{name}.wav", dtype="int16")
+    assert rate == SAMPLE_RATE
+    return samples[int(start * rate + 0.5) : int(end * rate + 0.5)]
+
+
+def test_rows_have_the_samples_of_their_regions_and_the_ids_that_are_stated(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, store = decisions(tmp_path, EDITS), tmp_path / "store"
+    status, out, err = run(capsys, "ljspeech", corpus, store, *OPTIONS, "--corrections", file)
+    assert status == 0, err
+    last = "corrections: 3 texts and 1 speaker; left out: 0 rows; trimmed: 3 rows; cut: 1 row; merged: 1 row"
+    assert out.splitlines()[-1] == last
+    silence = np.zeros(2205, np.int16)
+    expected = {
+        "S-0000": (TEXTS[0], pcm(corpus, "S-0000")),
+        "S-0001": (TEXTS[1], pcm(corpus, "S-0001", 0.052, 0.24)),
+        "S-0002": (
+            f"{TEXTS[2]} Why indeed?",
+            np.concatenate([pcm(corpus, "S-0002"), silence, pcm(corpus, "S-0003", 0.1, 0.5)]),
+        ),
+        "S-0004": (TEXTS[4], pcm(corpus, "S-0004")),
+        "S-0005-1": ("A longer sentence,", pcm(corpus, "S-0005", 0.02, 0.3)),
+        "S-0005-2": ("so that they differ", pcm(corpus, "S-0005", 0.32, 0.7)),
+        "S-0006": (TEXTS[6], pcm(corpus, "S-0006")),
+    }
+    dataset = UtteranceDataset(store, verify=True)
+    assert list(dataset.id) == list(expected)
+    for utterance in dataset:
+        text, samples = expected[utterance.id]
+        assert utterance.text == text
+        np.testing.assert_array_equal(utterance.waveform, samples, err_msg=utterance.id)
+        assert utterance.seconds == len(samples) / SAMPLE_RATE
+    assert dataset[5].speaker == "ann"
+    assert read_corrections(store)[0] == Correction("S-0001", regions="0.052000-0.240000")
+
+
+def test_an_update_with_regions_has_the_bytes_of_a_new_store_and_so_has_what_is_made_later(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, fresh, file = tmp_path / "store", tmp_path / "fresh", tmp_path / "decisions.csv"
+
+    def made(folder: Path, *more: object) -> None:
+        status, _, err = run(capsys, "ljspeech", corpus, folder, *OPTIONS, *more)
+        assert status == 0, err
+
+    made(store)
+    plain = contents(store)
+    first, *rest = EDITS.splitlines(keepends=True)
+    for rows in (EDITS, EDITS.replace("0.052", "0.062").replace("0.1 S-0003", "0.2 S-0003"), "".join(rest), first):
+        decisions(tmp_path, rows)
+        made(store, "--update", "--corrections", file)
+        made(fresh, "--overwrite", "--corrections", file)
+        assert contents(store) == contents(fresh)
+    made(store, "--update", "--corrections", decisions(tmp_path, EDITS))
+    made(fresh, "--overwrite", "--corrections", file)
+    (store / "shards/00000.h5").write_bytes(b"broken")
+    assert run(capsys, "verify", store, "--repair", corpus, "--jobs", 1)[0] == 0
+    made(store, "--update")
+    assert contents(store) == contents(fresh)
+    assert run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", 1)[0] == 0
+    made(fresh, "--overwrite", "--corrections", file, "--feature", "energy")
+    assert contents(store) == contents(fresh)
+    made(tmp_path / "back", "--corrections", file)
+    made(tmp_path / "back", "--update", "--corrections", "none")
+    assert contents(tmp_path / "back") == plain
+
+
+def test_a_merged_row_is_made_again_when_its_second_recording_changes(
+    own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("ljspeech", own_corpus, tmp_path / "store", *OPTIONS)
+    asked = (*command, "--corrections", decisions(tmp_path, "S-0002,,,,,,0 S-0003\n"))
+    assert run(capsys, *asked)[0] == 0
+    soundfile.write(own_corpus / "wavs/S-0003.wav", speech_like(0.53, 99), SAMPLE_RATE)
+    assert "older than 1 recording" in run(capsys, *asked)[2]
+    assert run(capsys, *asked, "--update")[0] == 0
+    both = np.concatenate([pcm(own_corpus, "S-0002"), pcm(own_corpus, "S-0003")])
+    np.testing.assert_array_equal(UtteranceDataset(tmp_path / "store")[2].waveform, both)
+    (own_corpus / "wavs/S-0003.wav").unlink()
+    assert run(capsys, *asked, "--update", "--max-failures", 1)[0] == 0
+    failed = json.loads((tmp_path / "store/failures.jsonl").read_text())
+    assert (failed["id"], "S-0003.wav: no such file" in failed["reason"]) == ("S-0002", True)
+
+
+def row(name: str, start: float = 0.0, end: float | None = None, **changed: object) -> SourceUtterance:
+    fields = {"text": f"text {name}", "audio": f"{name}.wav", "where": f"list:{name}", "speaker": "ann", **changed}
+    return SourceUtterance(name, start=start, end=end, **fields)
+
+
+def of_one(name: str, start: float, end: float | None) -> SourceUtterance:
+    return row(name, start, end, audio="long.wav")
+
+
+def applied(given: list[Correction], items: list[SourceUtterance]) -> list[SourceUtterance | Failure]:
+    return list(Corrections({one.id: one for one in given}).apply(items))
+
+
+def test_neighbours_of_one_recording_become_one_region_and_chains_keep_the_first_id() -> None:
+    rows = [of_one("a", 1, 2), of_one("b", 2.5, 4), of_one("c", 4, 5)]
+    (merged,) = applied([Correction("a", merge="0.3 b"), Correction("b", "new", merge="0.3 c")], rows)
+    assert (merged.id, merged.start, merged.end, merged.text) == ("a", 1, 5, "text a new text c")
+    assert not merged.then
+    files = [row("a"), row("b"), row("c"), row("d")]
+    one, last = applied([Correction("a", merge="0.3 b"), Correction("b", merge="0 c")], files)
+    assert [(pause, piece.audio) for pause, piece in one.pieces] == [(0, "a.wav"), (0.3, "b.wav"), (0, "c.wav")]
+    assert (one.text, last) == ("text a text b text c", files[3])
+
+
+def test_a_region_is_in_the_segment_of_its_row_and_parts_can_be_cut_again() -> None:
+    cut = [Correction("b", "x | y z", regions="0.5-1 1-1.5"), Correction("b-2", "y | z", regions="1-1.2 1.2-1.4")]
+    made = applied(cut, [of_one("a", 0, 2), of_one("b", 2, 4)])
+    found = [(one.id, one.start, one.end, one.text) for one in made[1:]]
+    assert found == [("b-1", 2.5, 3, "x"), ("b-2-1", 3, 3.2, "y"), ("b-2-2", 3.2, 3.4, "z")]
+
+
+@pytest.mark.parametrize(
+    ("corrections", "rows", "reason"),
+    [
+        (
+            [Correction("a", regions="0-1 1-2")],
+            [row("a")],
+            "text: expected the texts of 2 regions, separated by '|', f",
+        ),
+        ([Correction("a", regions="0-2.5")], [of_one("a", 1, 3)], "a region ends at 2.500000 s, but the row is 2.0000"),
+        (
+            [Correction("a", merge="0 b")],
+            [row("a")],
+            "no row follows it that it could be merged with; take the merge b",
+        ),
+        (
+            [Correction("a", merge="0 c")],
+            [row("a"), row("b"), row("c")],
+            "to be merged with 'c', but 'b' follows; merge",
+        ),
+        (
+            [Correction("a", merge="0 b")],
+            [row("a"), row("b", speaker="ben")],
+            "cannot be merged with 'b': speaker, lang",
+        ),
+        (
+            [Correction("a", merge="0 b")],
+            [row("a"), row("b", meta={"split": "dev"})],
+            "None, None) and ('ann', None, 'd",
+        ),
+        ([Correction("a", merge="0 b")], [row("a"), row("b", lists={"codes": {}})], "'b' cannot be merged: codes"),
+        ([Correction("a", regions="0-1")], [row("a", lists={"codes": {}})], "codes: cannot be trimmed, cut or merged"),
+        ([Correction("a", regions="0-1")], [row("a", audio="")], "no recording: cannot be trimmed, cut or merged"),
+    ],
+)
+def test_what_cannot_be_done_fails_its_row_alone_and_says_why(
+    corrections: list[Correction], rows: list[SourceUtterance], reason: str
+) -> None:
+    failure, *others = applied(corrections, rows)
+    assert isinstance(failure, Failure)
+    assert (failure.id, failure.where, failure.stage, reason in failure.reason) == ("a", "list:a", "corpus", True), (
+        failure
+    )
+    assert others == rows[1:]
+
+
+def test_rows_between_that_failed_or_are_left_out_do_not_hinder_a_merge() -> None:
+    failure = Failure("f", "list:f", "corpus", "no text")
+    given = [Correction("a", merge="0 c"), Correction("b", is_left_out=True)]
+    assert [one.id for one in applied(given, [row("a"), failure, row("b"), row("c")])] == ["f", "a"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (",1-0.5,", "regions: expected 1 to 100 regions in ascending order, such as '0.5-3.25', found '1-0.5'"),
+        (",0-2 1-3,", "regions: expected 1 to 100 regions in ascending order"),
+        (",0-1  2-3,", "regions: expected 1 to 100 regions"),
+        (",0-1e3,", "regions: expected 1 to 100 regions"),
+        (",1-1,", "regions: expected 1 to 100 regions"),
+        (f",{' '.join(f'{n}-{n + 1}' for n in range(101))},", "regions: expected 1 to 100 regions"),
+        ("a | b,0-1 1-2 2-3,", "text: expected the texts of 3 regions, separated by '|', found 'a | b'"),
+        ("a | ,0-1 1-2,", "text: expected the texts of 2 regions"),
+        (",,S-0002", "merge: expected 0 to 10 seconds of pause and an id, such as '0.3 ID', found 'S-0002'"),
+        (",,11 S-0002", "merge: expected 0 to 10 seconds of pause"),
+        ("a | b,0-1 1-2,0 S-0002", "merge: a row that is cut cannot be merged with the next"),
+    ],
+)
+def test_malformed_regions_are_refused_in_one_line(tmp_path: Path, capsys, cells: str, message: str) -> None:
+    file = tmp_path / "decisions.csv"
+    file.write_text(f"id,text,regions,merge\nS-0001,{cells}\n", encoding="utf-8")
+    status, out, err = run(capsys, "ljspeech", tmp_path, tmp_path / "store", *OPTIONS, "--corrections", file)
+    assert (status, out, err.count("\n"), f"decisions.csv:2: {message}" in err) == (1, "", 1, True), err
+
+
+def test_a_removed_row_takes_what_decisions_have_made_of_it_along(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for wanted, left in (
+        ("S-0003", {"S-0002", "S-0003"}),
+        ("S-0005", {"S-0005-1", "S-0005-2"}),
+        ("S-0002", {"S-0002"}),
+    ):
+        store, ids = tmp_path / wanted, tmp_path / "ids.txt"
+        ids.write_text(f"{wanted}\n", encoding="utf-8")
+        asked = ("ljspeech", corpus, store, *OPTIONS, "--corrections", decisions(tmp_path, EDITS))
+        assert run(capsys, *asked)[0] == 0
+        status, _, err = run(capsys, "remove", store, "--ids", ids)
+        assert status == 0, err
+        assert {*UtteranceDataset(store).id}.isdisjoint(left)
+        assert f'"{wanted}' not in (store / "corrections.jsonl").read_text()
+        assert run(capsys, "verify", store)[0] == 0
