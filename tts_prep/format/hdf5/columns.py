@@ -189,4 +189,4 @@ def column_of(file: MappedFile, datasets: Mapping[str, Location]) -> Column:
     if "" in arrays:
         return arrays[""]
     texts = TextColumn(arrays["bytes"], arrays["offsets"])
-    return CategoryColumn(arrays["codes"], list(texts)) if "codes" in arrays else texts
+    return CategoryColumn(arrays["codes"], tuple(texts)) if "codes" in arrays else texts

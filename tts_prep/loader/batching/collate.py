@@ -164,14 +164,16 @@ class Collator(OwnCollator):
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
         multiple = self.pad_to_multiple
-        if self.time_major and unpadded.mel_types == {"e"}:
-            batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
-        elif self.time_major:
-            batch, lengths = fill(unpadded.float32_mels(), size, longest, padding, np.float32, buffers, multiple)
-        else:
+        types = {mel.dtype.char for mel in unpadded.mels}  # "e" is float16
+        together = self.time_major and types == {"e"}
+        mels = unpadded.mels if together or types == {"f"} else unpadded.float32_mels()
+        if not self.time_major:
             column = np.reshape(padding, (-1, 1))
-            transposed = [mel.T for mel in unpadded.float32_mels()]
-            batch, lengths = fill(transposed, size, longest, column, np.float32, buffers, multiple, axis=1)
+            batch, lengths = fill([mel.T for mel in mels], size, longest, column, np.float32, buffers, multiple, axis=1)
+        elif together:
+            batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
+        else:
+            batch, lengths = fill(mels, size, longest, padding, np.float32, buffers, multiple)
         if self.normalize is not None:
             rows = batch if self.time_major else batch.transpose(0, 2, 1)
             # Padding with silence is normalized like the rest of the row.

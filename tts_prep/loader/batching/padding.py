@@ -17,6 +17,9 @@ Padding: TypeAlias = "float | Sequence[float]"
 _SMALL = 1 << 17
 """The size in bytes below which a batch is filled with padding at once, and not row by row."""
 
+_FEW = 8
+"""The same if the longest sequence is longer than the shortest by less than this fraction."""
+
 
 def pad_sequences(
     sequences: Sequence[npt.ArrayLike],
@@ -120,53 +123,25 @@ def fill(
     shape = list(sequences[0].shape)
     shape[axis] = longest
     batch = buffers.take((size, *shape), dtype)
-    empty = size - len(sequences)
-    if axis or finish or sequences[0].dtype != batch.dtype:
-        _copy_each(axis, sequences, batch, pad_value, finish)
-    else:
-        _concatenate(sequences, batch, pad_value)
-    return batch, np.fromiter(lengths + [0] * empty, np.int64, size)
-
-
-def _copy_each(
-    axis: int,
-    sequences: Sequence[Array],
-    batch: Array,
-    pad_value: npt.ArrayLike,
-    finish: Callable[[int, Array], object] | None,
-) -> None:
-    """Copy each sequence into its row of the batch, and pad the rest of the row along an axis."""
-    is_small = batch.nbytes < _SMALL
-    if is_small:
-        batch[...] = pad_value
     before = (slice(None),) * axis
-    for place, (row, sequence) in enumerate(zip(batch, sequences, strict=False)):
-        length = sequence.shape[axis]
-        copy = row[(*before, slice(length))] if axis else row[:length]
-        copy[...] = sequence
+    shortest = min(lengths)
+    # Of a small batch, or of one of nearly equal lengths, all rows at once: a call takes as long as a short copy.
+    at_once = batch.nbytes < _SMALL or _FEW * (longest - shortest) < longest
+    if at_once:
+        batch[(slice(None), *before, slice(shortest, None))] = pad_value
+    for place, (row, sequence, length) in enumerate(zip(batch, sequences, lengths, strict=False)):
+        if axis:
+            row[(*before, slice(length))] = sequence
+        else:
+            row[:length] = sequence
         if finish:
-            finish(place, copy)
-        if not is_small:
+            finish(place, row[:length])
+        if not at_once:
             row[(*before, slice(length, None))] = pad_value
-    if not is_small:
-        batch[len(sequences) :] = pad_value
-
-
-def _concatenate(sequences: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> None:
-    """Copy sequences whose first axis differs into the batch, in one call with their padding."""
-    size, longest, *rest = batch.shape
-    row = np.empty(rest, batch.dtype)
-    row[...] = pad_value
-    # A broadcast view of one row.
-    padding: Array = np.ndarray((longest, *rest), batch.dtype, row, strides=(0, *row.strides))
-    pieces = []
-    for sequence in sequences:
-        pieces.append(sequence)
-        if len(sequence) < longest:
-            pieces.append(padding[len(sequence) :])
-    # One call for all copies, because the overhead of a call is that of a short copy.
-    pieces += [padding] * (size - len(sequences))
-    np.concatenate(pieces, out=batch.reshape(size * longest, *rest), casting="same_kind")
+    if size > len(lengths):
+        batch[len(lengths) :] = pad_value
+        lengths += [0] * (size - len(lengths))
+    return batch, np.array(lengths, np.int64)
 
 
 def _stacked(values: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> Array:

@@ -43,15 +43,8 @@ class Unpadded:
     arrays: Mapping[str, list[Array]] = field(default_factory=dict)
     specs: Mapping[str, ArraySpec] = field(default_factory=dict)
 
-    @property
-    def mel_types(self) -> set[str]:
-        """The dtypes of the mels as numpy's characters: ``"e"`` is float16."""
-        return {mel.dtype.char for mel in self.mels}
-
     def float32_mels(self) -> list[Array]:
         """Return the mels as float32: views where they are stored so, else copies."""
-        if "e" not in self.mel_types:
-            return self.mels
         return [
             widened(mel, store.mel_offset) if is_half(mel) else mel
             for mel, store in zip(self.mels, self.stores, strict=True)
@@ -94,16 +87,16 @@ class Unpadded:
 
 
 def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
-    stores = [dataset.metadata] * len(dataset)
-    ids: Any = dataset._store.column("id")
+    store, metadata, rows = dataset._store, dataset.metadata, dataset.indices
+    ids: Any = store.column("id")
     return Unpadded(
-        stores,
-        ids.take(dataset.indices),
-        dataset.indices,
-        dataset.columns.speaker.checked_codes(),
-        dataset._stored_views("mel"),
-        dataset._stored_views("phonemes"),
-        dataset._stored_views("waveform") if _with_waveforms(stores[:1], waveform) else None,
+        [metadata] * len(rows),
+        ids.take(rows),
+        rows,
+        dataset._speaker_codes(),
+        store.views("mel", rows),
+        store.views("phonemes", rows),
+        store.views("waveform", rows) if _with_waveforms([metadata], waveform) else None,
     )
 
 

@@ -107,7 +107,8 @@ class CategoryValues(Sequence[str]):
         Raises:
             CorruptStoreError: a code is not in the table.
         """
-        bad = (self.codes < 0) | (self.codes >= len(self.table))
+        # As unsigned integers, negative codes are larger than any other.
+        bad = self.codes.astype(np.uint64) >= len(self.table)
         if bad.any():
             self._value(int(self.codes[bad][0]))
         return self.codes

@@ -39,24 +39,10 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
         return rows[positions]
     # A copy: the caller may modify its array later.
     wanted = np.array(positions)
-    if wanted.dtype == np.bool_:
-        if wanted.shape != (len(rows),):
-            raise ConfigurationError(f"expected a mask of {len(rows):,} booleans, found the shape {list(wanted.shape)}")
-        wanted = np.flatnonzero(wanted)
-    elif wanted.size == 0:
-        wanted = np.empty(0, np.int64)
-    if wanted.dtype.kind == "U":
-        raise ConfigurationError(
-            f"expected a slice, a list of positions or a mask, found text {one_line(str(wanted.flat[0]))!r}; "
-            "an id is found by dataset.filter(lambda m: m.id == 'ID')"
-        )
-    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
-        raise ConfigurationError(
-            f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"
-        )
-    wanted = wanted.astype(np.int64, copy=False)
+    if wanted.dtype != np.int64 or wanted.ndim != 1:
+        wanted = _positions_of(wanted, len(rows))
     # As unsigned integers, negative positions are larger than any row.
-    if (wanted.view(np.uint64) >= len(rows)).any():
+    if wanted.size and wanted.view(np.uint64).max() >= len(rows):
         low, high = int(wanted.min()), int(wanted.max())
         if low < -len(rows) or high >= len(rows):
             raise IndexError(
@@ -69,6 +55,26 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
         wanted = wanted * rows.step + rows.start
     wanted.flags.writeable = False
     return wanted
+
+
+def _positions_of(wanted: Array, n_rows: int) -> npt.NDArray[np.int64]:
+    """Return the positions that an array of another kind stands for; see `select_rows`."""
+    if wanted.dtype == np.bool_:
+        if wanted.shape != (n_rows,):
+            raise ConfigurationError(f"expected a mask of {n_rows:,} booleans, found the shape {list(wanted.shape)}")
+        return np.flatnonzero(wanted)
+    if wanted.size == 0:
+        return np.empty(0, np.int64)
+    if wanted.dtype.kind == "U":
+        raise ConfigurationError(
+            f"expected a slice, a list of positions or a mask, found text {one_line(str(wanted.flat[0]))!r}; "
+            "an id is found by dataset.filter(lambda m: m.id == 'ID')"
+        )
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
+        raise ConfigurationError(
+            f"expected a slice, a list of positions or a mask, found {wanted.dtype} of shape {list(wanted.shape)}"
+        )
+    return wanted.astype(np.int64)
 
 
 def as_slice(rows: range) -> slice:

@@ -28,6 +28,9 @@ from tts_prep.loader.samplers.ranks import of_all_ranks
 _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
 
+_LONGEST_TABLE = 1 << 18
+"""The maximum number of rows of a store of which a table of 24 bytes a row is kept for each array."""
+
 _IDLE = 0.2
 """Seconds without use after which a file of a cache of limited size is let go of."""
 
@@ -108,9 +111,9 @@ class Store:
         self._used: dict[str, float] = {}
         self._watcher: Thread | None = None
         self._arrays: dict[str, dict[int, Array]] = {}
-        self._readers: dict[str, Callable[[int], Array]] = {}
+        # By name of an array, where its rows lie; None if that is looked up in the index each time.
+        self._tables: dict[str, Array | None] = {}
         self._ood_texts: Any = None
-        self._shard_starts: Array | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -209,15 +212,48 @@ class Store:
             self._cached.fetch(entry)
         return list(read_failures(self.path, entry.rows))
 
-    def _first_rows(self, shards: Array) -> Array:
-        """Return the first index row of each given shard."""
-        if self._shard_starts is None:
-            counts = [entry.rows for entry in self.manifest.shards]
-            self._shard_starts = np.cumsum([0, *counts])[:-1]
-        bad = (shards < 0) | (shards >= len(self._shard_starts))
-        if bad.any():
-            raise broken(f"{self.index.path}: a row refers to shard {int(shards[bad][0])} of {len(self._shard_starts)}")
-        return self._shard_starts[shards]
+    def _places(self, name: str, rows: Rows) -> Array:
+        """Return where an array of each row of the index lies: its shard, its first row there and its end, [n, 3].
+
+        Raises:
+            CorruptStoreError: a shard is broken, or does not have the rows that the index says.
+        """
+        at = as_slice(rows) if isinstance(rows, range) else rows
+        if name not in self._tables:
+            table = self._looked_up(name, slice(None)) if self.index.rows <= _LONGEST_TABLE else None
+            self._tables[name] = None if table is None or self._is_wrong(name, table).any() else table
+        table = self._tables[name]
+        if table is not None:
+            return table[at]
+        places = self._looked_up(name, at)
+        wrong = places[self._is_wrong(name, places)]
+        if len(wrong):
+            shard, start, _ = wrong[0].tolist()
+            count = len(self.array(name, shard))  # raises if the shard itself is broken
+            raise broken(
+                f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has {count:,} rows, the index says "
+                f"{start:,} + {np.diff(wrong[0])[1]:,}"
+            )
+        return places
+
+    def _looked_up(self, name: str, at: slice | Array) -> Array:
+        """Return the places of an array as the index says them; sums of hostile numbers wrap around."""
+        shards, *of_rows = [
+            np.asarray(self.column(column))[at] for column in ("shard", *(self.manifest.specs[name].columns or ()))
+        ]
+        if not of_rows:
+            first_rows = np.cumsum([0, *(entry.rows for entry in self.manifest.shards)])
+            starts = np.arange(self.index.rows)[at] - first_rows[np.clip(shards, 0, len(first_rows) - 1)]
+            of_rows = [starts, np.ones_like(starts)]
+        return np.stack([shards, of_rows[0], of_rows[0] + of_rows[1]], axis=1, dtype=np.int64)
+
+    def _is_wrong(self, name: str, places: Array) -> Array:
+        """Return a mask of the places that no array of a shard has."""
+        counts = np.append(self.index.arrays[name][1], -1)
+        shards, starts, stops = places.T
+        known = np.where((shards >= 0) & (shards < len(counts)), shards, -1)
+        wrong: Array = (starts < 0) | (stops < starts) | (stops > counts[known])
+        return wrong
 
     def views(self, name: str, rows: Rows) -> list[Array]:
         """Return an array of each row of the index, as a read-only view of the map of its shard.
@@ -227,40 +263,31 @@ class Store:
         Raises:
             CorruptStoreError: a shard is broken, or does not have the rows that the index says.
         """
-        columns = self.manifest.specs[name].columns
-        at = as_slice(rows) if isinstance(rows, range) else rows
-        shards, *of_rows = [np.asarray(self.column(column))[at] for column in ("shard", *(columns or ()))]
-        if columns is None:
-            of_rows = [np.asarray(rows, np.int64) - self._first_rows(shards), np.ones(len(rows), np.int64)]
-        starts, lengths = of_rows
-        # Sums of hostile numbers wrap around: the length of a view is then another.
-        places = [values.tolist() for values in (shards, starts, starts + lengths)]
+        places = self._places(name, rows).tolist()
         arrays: Mapping[int, Array] = self._arrays.get(name, {})
         try:
-            views = [
-                self._lent(name, shard, arrays[shard][start:stop]) for shard, start, stop in zip(*places, strict=True)
-            ]
+            views = [arrays[shard][start:stop] for shard, start, stop in places]
         except KeyError:
             views = self._views_of_new_files(name, places)
-        if [*map(len, views)] != lengths.tolist() or min(places[1], default=0) < 0:
-            found = np.fromiter(map(len, views), np.int64)
-            bad = int(np.flatnonzero((starts < 0) | (found != lengths))[0])
-            shard = places[0][bad]
-            raise broken(
-                f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has "
-                f"{len(self.array(name, shard)):,} rows, the index says {starts[bad]:,} + {lengths[bad]:,}"
-            )
-        return views if columns else [view[0] for view in views]
+        else:
+            if self.is_lent:
+                views = [self._lent(name, place[0], view) for place, view in zip(places, views, strict=True)]
+        return views if self.manifest.specs[name].columns else [view[0] for view in views]
+
+    def view(self, name: str, row: int) -> Array:
+        """Return an array of one row of the index, as `views` does; not of an array with the axis ``utterance``."""
+        table, arrays = self._tables.get(name), self._arrays.get(name)
+        if table is not None and arrays and not self.is_lent:
+            shard, start, stop = table[row].tolist()
+            if shard in arrays:
+                return arrays[shard][start:stop]
+        return self.views(name, range(row, row + 1))[0]
 
     def _views_of_new_files(self, name: str, places: Sequence[Sequence[int]]) -> list[Array]:
-        """Return what `views` does, where a file is not mapped yet.
-
-        Args:
-            places: the shard, the first row and the end of each view.
-        """
+        """Return the rows of an array at places, where a file is not mapped yet."""
         views: dict[int, Array] = {}
         numbers: dict[int, list[int]] = {}
-        for number, shard in enumerate(places[0]):
+        for number, (shard, _, _) in enumerate(places):
             numbers.setdefault(shard, []).append(number)
         shards = {self._file_of(name, shard).file: shard for shard in numbers}
 
@@ -268,7 +295,7 @@ class Store:
             shard = shards[entry.file]
             array = self._array_in(self._checked(entry, file), name, shard)
             for number in numbers[shard]:
-                views[number] = self._lent(name, shard, array[places[1][number] : places[2][number]])
+                views[number] = self._lent(name, shard, array[places[number][1] : places[number][2]])
             # Before its file, so that the watcher finds both.
             self._arrays[name][shard] = array
             self._keep(entry, file)
@@ -284,7 +311,7 @@ class Store:
                 take(entry, held.get(entry.file) or self._map_whole(entry))
         if cached is not None:
             cached.map_each([entry for entry in entries if entry.file not in held], take)
-        return [views[number] for number in range(len(places[0]))]
+        return [views[number] for number in range(len(places))]
 
     def _lent(self, name: str, shard: int, view: Array) -> Array:
         """Return a view; with a cache of limited size, a copy that holds no file."""
@@ -294,29 +321,6 @@ class Store:
         copy = view.copy()
         copy.flags.writeable = False
         return copy
-
-    def reader(self, name: str) -> Callable[[int], Array]:
-        """Return what gives an array of one row of the index, as `views` does, for a batch of many stores.
-
-        The array has columns of starts and lengths.
-        """
-        read = self._readers.get(name)
-        if read is None:
-            columns = "shard", *(self.manifest.specs[name].columns or ())
-            shard, start, length = (np.asarray(self.column(column)).item for column in columns)
-            arrays = self._arrays.setdefault(name, {})
-
-            def read(row: int) -> Array:
-                array, first, count = arrays.get(shard(row)), start(row), length(row)
-                if array is not None and first >= 0:
-                    view: Array = array[first : first + count]
-                    if len(view) == count:
-                        return self._lent(name, shard(row), view)
-                # A file is not mapped yet, or an error is to be raised.
-                return self.views(name, range(row, row + 1))[0]
-
-            self._readers[name] = read
-        return read
 
     def fetched_ahead(
         self,

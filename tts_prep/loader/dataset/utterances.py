@@ -28,7 +28,7 @@ from tts_prep.loader.dataset.columns import (
 )
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
+from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
@@ -470,7 +470,7 @@ class UtteranceDataset(FixedColumns):
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
         views = self._stored_views(name)
-        if name == "mel" and views and views[0].dtype != np.float32:
+        if name == "mel" and self._is_half:
             views = [widened(view, self.metadata.mel_offset) for view in views]
             for view in views:
                 view.flags.writeable = False
@@ -492,29 +492,30 @@ class UtteranceDataset(FixedColumns):
     def _array(self, name: str, row: int) -> Array:
         """Return an array of a row of the store, selected or not, as `views` does."""
         spec = self._spec(name)
-        if spec.failures or spec.columns is None or (name == "mel" and spec.numpy_dtype != np.float32):
+        if spec.failures or spec.columns is None or (name == "mel" and self._is_half):
             return self._selected(range(row, row + 1)).views(name)[0]
-        return self._store.reader(name)(row)
+        return self._store.view(name, row)
 
     @cached_property
-    def _by_row(self) -> tuple[StoreMetadata, Any, Any, Any, Any, str]:
-        """The store, and what returns the id, the common speaker code, the mel and the phonemes of a row of it.
+    def _is_half(self) -> bool:
+        return self.arrays["mel"].numpy_dtype != np.float32
 
-        The last is the name of the mel as it is stored: ``"mel"`` if that is float32.
-        """
-        ids: Any = self._store.column("id")
-        speakers: Any = self._store.column("speaker")
-        codes = speakers.codes.item
-        common = range(len(speakers.table)) if self._speakers is None else self._speakers.codes.tolist()
+    def _speaker_codes(self) -> Array:
+        """Return the code of the speaker of each utterance in the common table."""
+        column: Any = self._store.column("speaker")
+        codes = gather(column.codes, self._rows)
+        # As unsigned integers, negative codes are larger than any other.
+        if len(codes) and codes.astype(np.uint64).max() >= len(column.table):
+            self.columns.speaker.checked_codes()  # raises the error
+        return codes if self._speakers is None else self._speakers.codes[codes]
 
-        def code(row: int) -> int:
-            own: int = codes(row)
-            if not 0 <= own < len(common):
-                speakers[row]  # raises the error
-            return common[own]
-
-        name = "mel" if self.arrays["mel"].numpy_dtype == np.float32 else "_mel"
-        return self.metadata, ids.at, code, self._store.reader("mel"), self._store.reader("phonemes"), name
+    def _speaker_code(self, row: int) -> int:
+        """Return the code of the speaker of a row of the store in the common table."""
+        column: Any = self._store.column("speaker")
+        code: int = column.codes.item(row)
+        if not 0 <= code < len(column.table):
+            column[row]  # raises the error
+        return code if self._speakers is None else int(self._speakers.codes[code])
 
     @cached_property
     def _meta_names(self) -> list[str]:
@@ -597,16 +598,17 @@ class UtteranceDataset(FixedColumns):
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
     def _utterance(self, row: int) -> Utterance:
-        store, id_of, code_of, mel_of, phonemes_of, name = self._by_row
         utterance = Utterance.__new__(Utterance)
+        ids: Any = self._store.column("id")
+        view = self._store.view
         utterance.__dict__.update(
             {
                 "index": row,
-                "id": id_of(row),
-                "speaker_code": code_of(row),
-                name: mel_of(row),
-                "phonemes": phonemes_of(row),
-                "store": store,
+                "id": ids.at(row),
+                "speaker_code": self._speaker_code(row),
+                "store": self.metadata,
+                "_mel" if self._is_half else "mel": view("mel", row),
+                "phonemes": view("phonemes", row),
                 "_dataset": self,
             }
         )
@@ -620,7 +622,7 @@ class UtteranceDataset(FixedColumns):
         if name == "arrays":
             return UtteranceArrays(self, row)
         if name == "speaker":
-            return self._by_row[0].speakers[self._by_row[2](row)]
+            return self.metadata.speakers[self._speaker_code(row)]
         if name == "meta":
             return {key: _plain(column(key)[row]) for key in self._meta_names}
         return column(name).item(row) if name == "seconds" else column(name).at(row)
