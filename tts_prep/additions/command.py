@@ -22,7 +22,7 @@ from tts_prep.cli.options import (
     with_options,
 )
 from tts_prep.cli.verbosity import quiet_option, say
-from tts_prep.errors import one_line
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
@@ -130,8 +130,6 @@ def add(
       tts-prep add store --columns scores.csv
       tts-prep add store --license cc-by-4.0 --origin "Read by one speaker in 2024, cut by hand"
     """
-    from tts_prep.errors import ConfigurationError
-
     asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
     if any(options[option.name] for option in OPTIONS["features"]):
         _add_features(store, source, how.jobs, options)
@@ -219,8 +217,6 @@ def _add_features(store: Path, source: _Source, jobs: int | None, options: Mappi
 
 def _check_features(store: Path, config: Configuration, parsed: ParsedFeatures, *, has_corpus: bool) -> None:
     """Check that the features can be added to a store that is made."""
-    from tts_prep.errors import ConfigurationError
-
     if parsed.config.alignments != config.alignments and parsed.alignments:
         raise ConfigurationError(
             "durations: phonemes=alignment, silences=cut and surplus=cut change mels and phonemes; pass them to the "

@@ -12,8 +12,9 @@ import click
 from tts_prep import doors
 from tts_prep.cli.options import Addition, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import Option, OptionTable
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.checks.catalogue import Threshold
@@ -81,7 +82,6 @@ def check(
 
 def _write_words(dataset: UtteranceDataset, file: Path) -> str:
     """Write the words of unsure pronunciation, and return what to say of them."""
-    from tts_prep.errors import one_line
     from tts_prep.format.files.atomic import replacing
 
     if not (row := doors.row("words", "unsure")):
@@ -119,8 +119,6 @@ def _limit(text: str) -> tuple[str, float]:
 
 def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
     from tts_prep.checks.catalogue import unit_of
-    from tts_prep.errors import one_line
-    from tts_prep.quantities import count_text
 
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
     rows = [("reason", "suspects", "threshold", "examples")]

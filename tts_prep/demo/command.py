@@ -6,6 +6,8 @@ import click
 
 from tts_prep.cli.options import OUTPUT_FOLDER
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.layout import SHARDS
 
 
 @click.command()
@@ -25,8 +27,6 @@ def demo(folder: Path) -> None:
 
     from tts_prep.cli.commands import corpus_command
     from tts_prep.demo.corpus import make_demo_corpus
-    from tts_prep.errors import ConfigurationError
-    from tts_prep.format.layout import SHARDS
     from tts_prep.inspection.info import info
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.corpora.registry import get_corpus

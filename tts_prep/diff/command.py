@@ -12,6 +12,9 @@ import click
 
 from tts_prep.cli.options import PATH, STORE_OR_URL, check_has_cache
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
+from tts_prep.format.files.paths import is_url
+from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from tts_prep.diff.stores import StoreDifference
@@ -42,8 +45,6 @@ def diff(ctx: click.Context, first: Path | str, second: Path | str, cache: Path 
       tts-prep diff store s3://bucket/store --cache cache
     """
     from tts_prep.diff.stores import compare_stores
-    from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
-    from tts_prep.format.files.paths import is_url
     from tts_prep.loader.dataset.store import Store
 
     for store in (first, second):
@@ -67,7 +68,6 @@ def diff(ctx: click.Context, first: Path | str, second: Path | str, cache: Path 
 def _lines(found: StoreDifference) -> Iterator[tuple[str, str]]:
     """Yield a title and a line for each difference, at most a screen of them."""
     from tts_prep.diff.stores import CAUSES
-    from tts_prep.quantities import count_text
 
     if found.is_same:
         yield "same", f"nothing differs in {count_text(found.n_common, 'row')}"

@@ -7,6 +7,7 @@ import click
 from tts_prep import doors
 from tts_prep.cli.options import OUTPUT_FOLDER, READ_STORE
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.quantities import count_text
 
 
 def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -50,7 +51,6 @@ def export(store: Path, folder: Path, layout: str, licence: str) -> None:
       tts-prep export store dataset --to parquet --license cc-by-4.0
     """
     from tts_prep.export import export as export_store
-    from tts_prep.quantities import count_text
 
     files = export_store(store, layout, folder, licence=licence, report=say)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")

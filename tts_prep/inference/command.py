@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tts_prep.cli.options import READ_STORE, with_options
+from tts_prep.errors import ConfigurationError, TextError, one_line
 from tts_prep.preprocess.option import OptionTable
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ def phonemize(
       tts-prep phonemize store --explain "Dr. Smith paid $5."
       tts-prep phonemize manifest.json < sentences.txt > ids.txt
     """
-    from tts_prep.errors import TextError, one_line
     from tts_prep.inference import frontend_of
 
     frontend = frontend_of(store, versions="any" if versions == "any" else "same")
@@ -66,8 +66,6 @@ def phonemize(
 
 def _texts(texts: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Yield each text with its place: the arguments, or else the lines of standard input."""
-    from tts_prep.errors import ConfigurationError
-
     if texts:
         yield from ((f"text {number}", text) for number, text in enumerate(texts, 1))
         return
@@ -91,8 +89,6 @@ def _remarks(remarks: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _explained(found: Reading) -> list[str]:
-    from tts_prep.errors import one_line
-
     rows = {"text": found.text, "normalized": found.normalized, "phonemes": found.phonemes}
     shown = {name: one_line(text, 1 << 20) for name, text in rows.items()} | {"ids": " ".join(map(str, found.ids))}
     return [f"{name:<11} {text}" for name, text in shown.items()]

@@ -11,6 +11,10 @@ import click
 
 from tts_prep.cli.options import store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import StoreError, one_line
+from tts_prep.format.files.paths import without_secret
+from tts_prep.format.layout import INDEX, MANIFEST
+from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
 if TYPE_CHECKING:
     from tts_prep.format.decoding import Record
@@ -41,8 +45,6 @@ def info(
     """
     import json
 
-    from tts_prep.errors import one_line
-    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import manifest_json, read_manifest
 
     folder = _folder(store, cache, cache_size)
@@ -84,7 +86,6 @@ def _commands(store: Path, *, with_times: bool) -> Iterator[str]:
     """
     import shlex
 
-    from tts_prep.errors import StoreError
     from tts_prep.format.records.sources import read_sources
 
     lines = read_sources(store).history
@@ -103,8 +104,6 @@ def _commands(store: Path, *, with_times: bool) -> Iterator[str]:
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
     from tts_prep.format.decoding import Record
-    from tts_prep.format.layout import MANIFEST
-    from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
     where = store / MANIFEST
     totals = Record(f"{where}: totals", manifest.totals)
@@ -160,8 +159,6 @@ def _arrays(where: Path, manifest: Manifest) -> dict[str, str]:
 
 def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
     """Return the languages of the rows, if the corpus has any."""
-    from tts_prep.format.layout import INDEX
-
     if not any(name.startswith("columns/language") for name in manifest.datasets.get(INDEX, {})):
         return {}
     # Imported late, as in `_medians`.
@@ -174,7 +171,6 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
 def _remarks_text(store: Path, manifest: Manifest) -> str:
     """Return the number of remarks of each kind as text."""
     from tts_prep.format.decoding import Record
-    from tts_prep.format.layout import MANIFEST
 
     where = f"{store / MANIFEST}: remarks"
     counts = {kind: Record(where, remark).integer("count") for kind, remark in manifest.remarks.items()}
@@ -192,8 +188,6 @@ def _mel_text(audio: Record) -> str:
 
 def _columns(store: Path, manifest: Manifest) -> dict[str, str]:
     """Return the columns that were added: how many are measures, with the medians of some, and the names of others."""
-    from tts_prep.quantities import count_text
-
     found = {
         name: (*spec.index_columns, *spec.text_columns) for name, spec in manifest.specs.items() if spec.holds_columns
     }

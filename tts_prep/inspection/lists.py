@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tts_prep.cli.options import completion
+from tts_prep import doors
+from tts_prep.cli.options import completion, write_command_groups
+from tts_prep.errors import one_line
 from tts_prep.preprocess.configuration.options import preset_names, symbol_tables
 
 if TYPE_CHECKING:
@@ -148,8 +150,6 @@ def features(names: tuple[str, ...]) -> None:
       tts-prep features
       tts-prep features my_codec:Tokens
     """
-    from tts_prep import doors
-    from tts_prep.errors import one_line
     from tts_prep.preprocess.features.registry import all_features, get_feature
 
     others = doors.others("features")
@@ -170,8 +170,6 @@ def corpora(ctx: click.Context) -> None:
     Example:
       tts-prep corpora
     """
-    from tts_prep import doors
-    from tts_prep.cli.options import write_command_groups
     from tts_prep.preprocess.corpora.registry import CORPORA
 
     assert ctx.parent is not None
@@ -189,8 +187,6 @@ def frontends() -> None:
     Example:
       tts-prep frontends
     """
-    from tts_prep import doors
-
     for row in (*doors.rows("frontends").values(), *doors.others("frontends").values()):
         click.echo(f"{row.name:<18}{row.about or row.place}")
 

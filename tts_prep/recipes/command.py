@@ -2,6 +2,8 @@
 
 import click
 
+from tts_prep.errors import ConfigurationError
+
 
 @click.command()
 @click.argument("name", required=False)
@@ -18,7 +20,6 @@ def recipes(name: str | None) -> None:
     """
     import difflib
 
-    from tts_prep.errors import ConfigurationError
     from tts_prep.recipes.guides import GUIDES
 
     if name is None:

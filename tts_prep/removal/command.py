@@ -11,7 +11,10 @@ import click
 from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, with_options
 from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.option import OptionTable
+from tts_prep.quantities import count_text
 
 
 @click.command()
@@ -42,8 +45,6 @@ def remove(
     from tts_prep.additions.add_columns import remove_columns
     from tts_prep.cli.progress import make_progress
     from tts_prep.corrections.rows import Corrections
-    from tts_prep.errors import ConfigurationError
-    from tts_prep.quantities import count_text
     from tts_prep.removal.rows import ids_of, remove_rows
 
     names = [name.strip() for name in (columns or "").split(",") if name.strip()]
@@ -73,9 +74,7 @@ def remove(
 
 def _remove_from(path: Path, ids: Collection[str]) -> int:
     """Remove the rows with some ids from a CSV file; return how many there were."""
-    from tts_prep.errors import ConfigurationError
     from tts_prep.format.files.atomic import replacing
-    from tts_prep.format.files.paths import read_regular
     from tts_prep.preprocess.corpora.lines import of_cell
 
     try:

@@ -11,8 +11,10 @@ import click
 
 from tts_prep.cli.options import PATH, READ_STORE, Integer, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.paths import without_secret
 from tts_prep.preprocess.option import OptionTable
-from tts_prep.quantities import count_text
+from tts_prep.quantities import bytes_text, count_text
 
 if TYPE_CHECKING:
     from tts_prep.report.policies import PolicyCost
@@ -58,7 +60,6 @@ def report(
       tts-prep report store -o report.html --csv utterances.csv
       tts-prep report store-22k store-24k -o comparison.html
     """
-    from tts_prep.quantities import bytes_text, count_text
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise, write_table
 
@@ -77,7 +78,6 @@ def report(
 
 def _compare(summary: Summary, other: Path, output: Path) -> None:
     """Write a page about the differences of two stores."""
-    from tts_prep.quantities import bytes_text
     from tts_prep.report.comparison import compare, write_comparison
     from tts_prep.report.summary import summarise
 
@@ -88,8 +88,6 @@ def _compare(summary: Summary, other: Path, output: Path) -> None:
 
 
 def _check_files(other: Path | None, output: Path, csv_file: Path | None) -> None:
-    from tts_prep.errors import ConfigurationError
-
     if other is not None and other.suffix == ".html":
         raise ConfigurationError(f"{other}: expected a second store; give the page with -o {other}")
     if output.suffix.lower() not in ("", ".html", ".htm"):
@@ -133,7 +131,6 @@ def plan(
     import json
     from dataclasses import asdict
 
-    from tts_prep.format.files.paths import without_secret
     from tts_prep.loader import UtteranceDataset
     from tts_prep.report.policies import default_budget, make_policies, policy_cost
 
@@ -153,8 +150,6 @@ def plan(
 
 def _say_table(costs: Sequence[PolicyCost]) -> None:
     """Print one line per batching policy, below the names of the columns."""
-    from tts_prep.quantities import bytes_text
-
     head = ("policy", "batches", "steps", "utterances", "frames", "phonemes", "largest batch", "shapes")
     rows = [
         (

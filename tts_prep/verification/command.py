@@ -12,7 +12,10 @@ import click
 from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, store_or_url, with_options
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
+from tts_prep.errors import CannotReadError, TtsPrepError, one_line
+from tts_prep.format.files.paths import without_secret
 from tts_prep.preprocess.option import OptionTable
+from tts_prep.quantities import bytes_text, count_text
 
 if TYPE_CHECKING:
     from tts_prep.format.records.manifest import FileEntry
@@ -53,10 +56,7 @@ def verify(
 
 def _verify(store: Path | str, cache: Path | None, cache_size: int | None) -> int:
     """Verify a store, print what is broken, and return the exit status."""
-    from tts_prep.errors import one_line
-    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import read_manifest
-    from tts_prep.quantities import bytes_text
     from tts_prep.verification.files import verify_store
 
     sizes, faults = [], []
@@ -84,7 +84,6 @@ def _verify(store: Path | str, cache: Path | None, cache_size: int | None) -> in
 
 def _unusable(store: Path) -> str | None:
     """Return why a store whose files are intact cannot be opened for training; None if it can."""
-    from tts_prep.errors import CannotReadError, TtsPrepError
     from tts_prep.loader import UtteranceDataset
 
     try:
@@ -115,11 +114,8 @@ def _at_hand(
 
 def _say_intact(store: Path | str, folder: Path, what: str) -> None:
     """Print the files that are not part of an intact store, and a line about it."""
-    from tts_prep.errors import one_line
-    from tts_prep.format.files.paths import without_secret
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.make.folder import is_store_file
-    from tts_prep.quantities import count_text
     from tts_prep.verification.files import other_files
 
     others = other_files(folder, read_manifest(folder))
@@ -139,7 +135,6 @@ def _repair(store: Path, corpus: Path, jobs: int | None, given: dict[str, Any]) 
     from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.registry import import_reader
     from tts_prep.preprocess.run import available_jobs
-    from tts_prep.quantities import count_text
     from tts_prep.verification.repair import repair_store
 
     with make_progress(sys.stderr) as progress:
@@ -169,7 +164,6 @@ def reindex(store: Path) -> None:
       tts-prep reindex store
     """
     from tts_prep.format.assembly import reindex_store
-    from tts_prep.quantities import count_text
 
     totals = reindex_store(store).totals
     shards = count_text(totals["shards"], "shard")
