@@ -40,8 +40,7 @@ from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.workers.backend import Backend
-from tts_prep.preprocess.workers.processes import Worker, WorkerPool
+from tts_prep.preprocess.workers.processes import Backend, Worker, WorkerPool
 from tts_prep.preprocess.workers.worker import DONE
 from tts_prep.progress import Progress
 

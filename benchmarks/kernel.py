@@ -31,10 +31,9 @@ import scipy.fft
 import soundfile
 from results import Result, describe_machine
 
-from tts_prep.preprocess.audio import plain_kernel
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
-from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
+from tts_prep.preprocess.audio.mel import MelExtractor, _plain_frames, mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.audio.reading import read_waveform
 
@@ -95,7 +94,7 @@ def by_length(n_fft: int) -> dict[str, Mel]:
         # The kernel of machines without the compiler.
         out = np.empty((n_frames(len(x), config), config.n_mels), np.float32)
         extractor = MelExtractor(config)
-        plain_kernel.mel_frames(pad_waveform(x, config), extractor._window, config, extractor.filter_bank, out, None)
+        _plain_frames(pad_waveform(x, config), extractor._window, config, extractor.filter_bank, out, None)
         return config.compression.transform_in_place(out)
 
     made = {"ours": lambda x: mel_spectrogram(x, config), "librosa": librosa_mel(n_fft, hop)}

@@ -7,8 +7,7 @@ from asian_corpora import write_aishell3, write_baker, write_css10, write_jsut, 
 from commands import run
 from corpora import write_text
 
-from tts_prep.corpora.asian import read_baker
-from tts_prep.corpora.css10 import read_css10
+from tts_prep.corpora.readers import read_baker, read_css10
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.imports.alignment import read_alignment

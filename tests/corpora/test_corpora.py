@@ -6,9 +6,9 @@ import pytest
 from corpora import KALDI, record, write_kaldi, write_libritts, write_text, write_vctk, write_vctk_080
 from plugins import install
 
-from tts_prep.corpora.english import read_vctk
 from tts_prep.corpora.filelist import guess_columns, read_filelist
 from tts_prep.corpora.kaldi import read_kaldi
+from tts_prep.corpora.readers import read_vctk
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import with_splits

@@ -22,7 +22,7 @@ from tts_prep.format.records.arrays import DEPENDENCIES
 from tts_prep.preprocess.corpora.lines import table_rows
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 from tts_prep.quantities import count_text
-from tts_prep.tables.values import is_missing, is_name_of_digits, is_word_for_missing, number_of
+from tts_prep.tables.process import is_missing, is_name_of_digits, is_word_for_missing, number_of
 
 MAX_CATEGORIES: Final = 256
 """The maximum number of different values of a category; a column with more is one of texts."""

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TtsPrepError, WorkerError
-from tts_prep.preprocess.workers.backend import DASK, SAFE_PATH, Backend, environment
+from tts_prep.preprocess.workers.processes import DASK, SAFE_PATH, Backend, environment
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")

@@ -199,7 +199,7 @@ def read_folder(
     """
     if layout:
         # Imported here, because layouts need this module.
-        from tts_prep.corpora.own_layout import parse_layout
+        from tts_prep.corpora.records import parse_layout
 
         if speakers != "last":
             raise ConfigurationError("speakers: the layout says who speaks; give one of the two alone")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import setting as setting
     from tts_prep.preprocess.features.registry import make_feature as make_feature
     from tts_prep.preprocess.make.asked import Part as Part
-    from tts_prep.preprocess.make.parts import finish_store as finish_store
+    from tts_prep.preprocess.make.shard_run import finish_store as finish_store
     from tts_prep.preprocess.option import Option as Option
     from tts_prep.preprocess.run import Result as Result
     from tts_prep.preprocess.run import prepare as prepare
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
     from tts_prep.preprocess.text.frontends.registry import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab
-    from tts_prep.preprocess.workers.backend import Backend as Backend
+    from tts_prep.preprocess.workers.processes import Backend as Backend
     from tts_prep.progress import Progress as Progress
     from tts_prep.progress import ProgressBar as ProgressBar
 else:

@@ -20,7 +20,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.provenance import RIGHTS
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
 from tts_prep.preprocess.text.language_codes import language_code
-from tts_prep.tables.values import number_of
+from tts_prep.tables.process import number_of
 
 KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     # NeMo, Emilia, Common Voice, Hugging Face, F5-TTS, audiofolder.

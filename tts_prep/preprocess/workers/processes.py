@@ -1,4 +1,4 @@
-"""Run jobs in this process, in worker processes, or on another backend.
+"""Where jobs run: in this process, in worker processes, or on another backend.
 
 Worker processes are those of `multiprocessing`, started by ``spawn``, each with its own pipe.
 `concurrent.futures.ProcessPoolExecutor` shares one queue among workers: it cannot tell which job killed a worker, and
@@ -17,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -24,8 +25,59 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
-from tts_prep.preprocess.workers.backend import SAFE_PATH, Backend, environment
 from tts_prep.preprocess.workers.worker import ADVANCE, COMPILING, DONE, NOTE, READY, STEP, UNREADY, now_and_then, work
+
+LOCAL = "local"
+
+
+DASK = "dask"
+
+
+SAFE_PATH: Final = {"PYTHONSAFEPATH": "1"}
+"""The environment variable with which Python, from version 3.11, imports nothing from the working folder.
+
+Otherwise, a new process would run a ``multiprocessing.py`` of the working folder, which may be a store or a corpus that
+comes from anywhere.
+"""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """The backend that runs jobs.
+
+    Attributes:
+        name: ``"local"`` for processes on this machine, ``"dask"``, or the name of another backend registered with
+            joblib.
+        scheduler: the address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; None starts a local cluster.
+    """
+
+    name: str = LOCAL
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.name != DASK:
+            raise ConfigurationError(f"scheduler: requires the backend 'dask', found {self.name!r}")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether jobs run in processes on this machine."""
+        return self.name == LOCAL
+
+
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process, and of those that it starts, in this block."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")
