@@ -16,7 +16,8 @@ _SPELLED: Final = frozenset(
     )
 )
 _FILES: Final = (
-    "txt|pdf|wav|flac|mp[34]|jpe?g|png|gif|csv|json|xml|html?|zip|tar|gz|docx?|xlsx?|pptx?|py|js|md|exe|bat|ini|log"
+    "txt|pdf|wav|flac|mp[34]|jpe?g|png|gif|csv|json|xml|html?|zip|tar|gz|docx?|xlsx?|pptx?|py|js|md|exe|bat|ini|log|"
+    "ya?ml|toml|conf|cfg|cpp|java|css|svg|webp|ogg|opus|m4a|mov|mkv|avi|iso|dll|apk|ipynb|h5|hdf5|parquet|onnx|sh|sql"
 )
 _DOMAIN: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _PATH: Final = r"(?:/[\w./?%&=+#~-]*[\w/])?"
@@ -28,9 +29,15 @@ _COMMON: Final = "com|org|net|edu|gov|info|io|ai|co|uk|de|fr|us|ca|au|eu|fm|tv|l
 _LABEL: Final = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _SITE: Final = rf"(?<![\w@.]){_LABEL}(?:\.[a-z0-9-]{{1,63}}){{0,8}}\.(?:{_COMMON})\b(?!\.[A-Za-z]){_PATH}"
 _IP: Final = r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?(?![\d.]*\d)"
-_FILE: Final = rf"(?<![\w.@/-])[A-Za-z][\w-]{{0,63}}\.(?:{_FILES})\b(?!\.?\w)"
-# "/etc/hosts", "~/.bashrc"
-_PLACE: Final = r"(?<![\w.)/-])(?:~(?:/[\w.-]{0,63}\w){1,16}|(?:/[A-Za-z_.][\w.-]{0,63}){1,16}/[\w.-]{0,63}\w)"
+# "app-v3.2.zip", "report(2).docx"
+_FILE: Final = (
+    rf"(?<![\w.@/-])[A-Za-z][\w-]{{0,63}}(?:\.\d[\w-]{{0,15}}){{0,3}}(?:\(\d{{1,3}}\))?\.(?:{_FILES})\b(?!\.?\w)"
+)
+# "/etc/hosts", "~/.bashrc", "C:\Users"
+_PLACE: Final = (
+    r"(?<![\w.)/-])(?:~(?:/[\w.-]{0,63}\w){1,16}|(?:/[A-Za-z_.][\w.-]{0,63}){1,16}/[\w.-]{0,63}\w)|"
+    r"\b[A-Z]:(?:\\[\w.-]{0,63}\w){1,16}"
+)
 _ADDRESS: Final = re.compile(rf"{_EMAIL}|{_URL}|{_SITE}|{_IP}|{_FILE}|{_PLACE}")
 _INNER_DOT: Final = re.compile(r"\.\w")
 _PIECE: Final = re.compile(r"\d+|[^\W\d_]+|.")
@@ -60,7 +67,7 @@ _ZIP: Final = re.compile(rf"\b({'|'.join(_STATES)})(,? )(\d{{5}})(?:-(\d{{4}}))?
 def electronic(text: str) -> str:
     """Return a text with addresses and names of files in words: ``ab1@x.com`` as ``ab one at x dot com``."""
     # Most texts have dots at ends of sentences only, and the search for addresses is slow.
-    if not _INNER_DOT.search(text) and "/" not in text:
+    if not _INNER_DOT.search(text) and "/" not in text and "\\" not in text:
         return text
     return _ADDRESS.sub(lambda match: " ".join(map(_spoken, _PIECE.findall(match[0]))), text)
 

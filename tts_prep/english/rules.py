@@ -125,11 +125,21 @@ def _stage(name: str) -> list[Rule]:
     return [Rule(table) for table in tables()[name]]
 
 
+# What rules write that is not ASCII, for others to read.
+_WRITTEN: Final = frozenset("°€£¥₹")
+
+
+@cache
+def _searched(stage: str, is_ascii: bool) -> list[tuple[str, Rule]]:
+    """Return the parts of texts that are searched for, in order, with their rules: all, or those of ASCII texts."""
+    pairs = [(part, rule) for rule in _stage(stage) for part in rule.where]
+    return [pair for pair in pairs if not is_ascii or pair[0].isascii() or _WRITTEN & {*pair[0]}]
+
+
 def apply(stage: str, text: str) -> str:
     """Return a text to which the rules of a stage have been applied."""
-    for rule in _stage(stage):
-        for sign in rule.where:
-            if sign in text:
-                text = rule(text)
-                break
+    applied = None
+    for part, rule in _searched(stage, text.isascii()):
+        if part in text and rule is not applied:
+            text, applied = rule(text), rule
     return text
