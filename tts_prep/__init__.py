@@ -32,4 +32,4 @@ if TYPE_CHECKING:
 else:
     __all__, __getattr__, __dir__ = public_names(__name__)
 
-__version__ = "0.3.0.dev5"
+__version__ = "0.3.0.dev6"

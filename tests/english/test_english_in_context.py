@@ -135,9 +135,23 @@ KINDS_OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize(("half", "otherwise"), [("seen", KINDS_OTHERWISE), ("unseen", {})])
+DAILY_OTHERWISE = {
+    # Addresses are read digit by digit, as in NVIDIA's tests.
+    "Log in as root@10.0.0.5 via SSH.": "Log in as root at one zero dot zero dot zero dot five via SSH.",
+}
+
+
+@pytest.mark.parametrize(
+    ("half", "otherwise"),
+    [
+        ("kinds_seen", KINDS_OTHERWISE),
+        ("kinds_unseen", {}),
+        ("daily_seen", DAILY_OTHERWISE),
+        ("daily_unseen", {}),
+    ],
+)
 def test_sentences_of_seven_kinds_of_corpora_are_read_as_people_do(half: str, otherwise: dict[str, str]) -> None:
-    lines = (KINDS / f"english_kinds_{half}.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (KINDS / f"english_{half}.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
     said = {sentence: normalize_english(sentence) for _, sentence, _ in rows}
     assert len(said) == 150
