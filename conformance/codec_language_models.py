@@ -166,41 +166,47 @@ def at_24_khz(corpus):
         soundfile.write(path, soxr.resample(samples, rate, RATE), RATE, subtype="PCM_16")
 
 
+def lists_of(corpus, folder):
+    """Return a list of the recordings, as the systems' guides make it, and that of an export with codes."""
+    given, store, out = folder / "given.jsonl", folder / "store", folder / "out"
+    rows, root = read_corpus("ljspeech", corpus)
+    settings = {
+        "audio": {"n_mels": "none", "sample_rate": RATE, "peak": "none"},
+        "text": {"frontend": "none"},
+        "store": {"waveform_dtype": "int16"},
+    }
+    prepare(rows, root, store, configure("ljspeech", settings=settings))
+    add_array(store, "codes", Codes)
+    dataset = UtteranceDataset(store)
+    # One reference for all, as Qwen3-TTS advises, because lengths of references must be equal.
+    ids, reference = list(dataset.id), dataset[3].id
+    values = [
+        {
+            "audio": str(corpus / "wavs" / f"{utterance.id}.wav"),
+            "text": utterance.text,
+            "ref_audio": str(corpus / "wavs" / f"{reference}.wav"),
+        }
+        for utterance in dataset
+    ]
+    add_columns(store, {"id": ids, "ref_audio": [reference] * len(ids)})
+    export(store, "jsonl", out)
+    given.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+    return given, out / "train.jsonl"
+
+
 def main() -> None:
     import torch
 
     name, checkout = sys.argv[1], Path(sys.argv[2]).absolute()
     system = {"qwen3-tts": qwen3_tts, "moss-tts": moss_tts, "voxcpm": voxcpm}[name]
     with tempfile.TemporaryDirectory() as folder:
-        corpus, store, out = Path(folder, "corpus"), Path(folder, "store"), Path(folder, "out")
-        given, prepared = Path(folder, "given.jsonl"), Path(folder, "prepared.jsonl")
+        corpus, prepared = Path(folder, "corpus"), Path(folder, "prepared.jsonl")
         at_24_khz(corpus)
-        rows, root = read_corpus("ljspeech", corpus)
-        settings = {
-            "audio": {"n_mels": "none", "sample_rate": RATE, "peak": "none"},
-            "text": {"frontend": "none"},
-            "store": {"waveform_dtype": "int16"},
-        }
-        prepare(rows, root, store, configure("ljspeech", settings=settings))
-        add_array(store, "codes", Codes)
-        dataset = UtteranceDataset(store)
-        # One reference for all, as Qwen3-TTS advises, because lengths of references must be equal.
-        ids, reference = list(dataset.id), dataset[3].id
-        values = [
-            {
-                "audio": str(corpus / "wavs" / f"{utterance.id}.wav"),
-                "text": utterance.text,
-                "ref_audio": str(corpus / "wavs" / f"{reference}.wav"),
-            }
-            for utterance in dataset
-        ]
-        add_columns(store, {"id": ids, "ref_audio": [reference] * len(ids)})
-        export(store, "jsonl", out)
-        given.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
+        given, exported = lists_of(corpus, Path(folder))
         make = system(checkout, given, prepared)
         one, other = (
             make([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
-            for path in (prepared, out / "train.jsonl")
+            for path in (prepared, exported)
         )
         n_values, pairs = 0, ([], [])
         for theirs, ours in zip(

@@ -79,22 +79,12 @@ def f5_tts(checkout, corpus, folder):
     """Compare recordings and mels of F5-TTS's ``CustomDataset``."""
     import torch
 
-    sys.path[:0] = [str(checkout / "src")]
-    preparation = importlib.import_module("f5_tts.train.datasets.prepare_csv_wavs")
+    f5_tts_files(checkout, corpus, folder)
     module = importlib.import_module("f5_tts.model.dataset")
     # load_dataset looks for data/NAME_char beside src/.
     name = os.path.relpath(folder, checkout / "data")
-    text = {"frontend": "characters", "symbols": "f5", "normalize": False}
-    stores = [folder / "raw", folder / "mels"]
-    dataset = make_store(corpus, stores[0], **text)
-    make_store(corpus, stores[1], preset="f5-tts", mel=None, **text)
-    for store in stores:
-        export(store, "f5-tts", folder / f"{store.name}_char")
-    with (folder / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="|")
-        writer.writerow(("audio_file", "text"))
-        writer.writerows((corpus / "wavs" / f"{utterance.id}.wav", utterance.text) for utterance in dataset)
-    preparation.prepare_and_save_set(folder / "metadata.csv", folder / "theirs_char", is_finetune=False)
+    make_store(corpus, folder / "mels", preset="f5-tts", mel=None, **_F5)
+    export(folder / "mels", "f5-tts", folder / "mels_char")
     found = [
         module.load_dataset(f"{name}/{which}", "char", audio_type=kind)
         for which, kind in (("theirs", "raw"), ("raw", "raw"), ("mels", "mel"))
@@ -117,11 +107,42 @@ def f5_tts(checkout, corpus, folder):
     )
 
 
+_F5 = {"frontend": "characters", "symbols": "f5", "normalize": False}
+
+
+def f5_tts_files(checkout, corpus, folder):
+    """Return the folders of data: by ``prepare_csv_wavs.py``, and of an export of recordings."""
+    sys.path[:0] = [str(checkout / "src")]
+    preparation = importlib.import_module("f5_tts.train.datasets.prepare_csv_wavs")
+    dataset = make_store(corpus, folder / "raw", **_F5)
+    export(folder / "raw", "f5-tts", folder / "raw_char")
+    with (folder / "metadata.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="|")
+        writer.writerow(("audio_file", "text"))
+        writer.writerows((corpus / "wavs" / f"{utterance.id}.wav", utterance.text) for utterance in dataset)
+    preparation.prepare_and_save_set(folder / "metadata.csv", folder / "theirs_char", is_finetune=False)
+    return folder / "theirs_char", folder / "raw_char"
+
+
 def fish_speech(checkout, corpus, folder):
     """Compare batches of fish-speech's packed files."""
+    files = fish_speech_files(checkout, corpus, folder)
+    semantic = importlib.import_module("fish_speech.datasets.semantic")
+    batches = []
+    for packed in files:
+        rows = semantic.AutoTextSemanticInstructionIterableDataset(
+            [str(packed)], tokenizer=Characters(), max_length=4096
+        )
+        random.seed(0)
+        collate = semantic.TextDataCollator(Characters(), 4096)
+        batches.append([collate([next(iter(rows)) for _ in range(4)]) for _ in range(3)])
+    return f"{equal(*batches):,} equal values of batches"
+
+
+def fish_speech_files(checkout, corpus, folder):
+    """Return the folders of packed files: of files as ``extract_vq.py`` saves them, and of an export."""
     sys.path[:0] = [str(checkout)]
     packing = importlib.import_module("tools.llama.build_dataset")
-    semantic = importlib.import_module("fish_speech.datasets.semantic")
     make_store(corpus, folder / "store", frontend="none")
     add_array(folder / "store", "codes", Codec)
     export(folder / "store", "fish-speech", folder / "ours")
@@ -133,16 +154,9 @@ def fish_speech(checkout, corpus, folder):
         with path.with_suffix(".npy").open("wb") as file:
             np.save(file, codes_of(read(corpus / "wavs" / f"{utterance.id}.wav")).T)
         path.with_suffix(".lab").write_text(utterance.text, encoding="utf-8")
-    batches = []
     for which in ("theirs", "ours"):
         packing.main.callback((folder / which,), folder / f"{which}-packed", 1, (".lab",), 10)
-        rows = semantic.AutoTextSemanticInstructionIterableDataset(
-            [str(folder / f"{which}-packed")], tokenizer=Characters(), max_length=4096
-        )
-        random.seed(0)
-        collate = semantic.TextDataCollator(Characters(), 4096)
-        batches.append([collate([next(iter(rows)) for _ in range(4)]) for _ in range(3)])
-    return f"{equal(*batches):,} equal values of batches"
+    return folder / "theirs-packed", folder / "ours-packed"
 
 
 class Codec:

@@ -298,3 +298,17 @@ def test_cosyvoice_3_has_the_instruction_of_each_row_and_tokens_that_are_rejecte
     assert [row.pop("instruct") for row in new] == expected
     assert old == new
     assert [row["reject_speech_token"] for row in old] == [values.tolist() for values in rejected.values()]
+
+
+def test_coqui_tts_has_the_columns_of_its_formatter_and_the_recordings(store: Path, tmp_path: Path) -> None:
+    export(store, "coqui", tmp_path / "out")
+    # As the formatter coqui of TTS/tts/datasets/formatters.py reads them.
+    with (tmp_path / "out" / "metadata.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="|"))
+    assert [*rows[0]] == ["audio_file", "text", "speaker_name"]
+    assert [row["text"] for row in rows] == [f'Ma "{i}", twice.' for i in range(len(SPEAKERS))]
+    assert tuple(row["speaker_name"] for row in rows) == SPEAKERS
+    for row, utterance in zip(rows, UtteranceDataset(store), strict=True):
+        samples, rate = soundfile.read(tmp_path / "out" / row["audio_file"], dtype="int16")
+        assert rate == 32_000
+        np.testing.assert_array_equal(samples, utterance.waveform)

@@ -67,12 +67,15 @@ def test_the_command_and_the_code_of_a_recipe_make_a_batch(
     command, _, code = out.partition("\n\n")
     assert status == 0
     Path("ood.txt").write_text("A text of another domain, which is long enough for its smallest length.\n")
+    ids = [path.stem for path in sorted((corpus / "wavs").iterdir())]
+    Path("descriptions.csv").write_text("id,text_description\n" + "".join(f"{uid},A voice.\n" for uid in ids))
     Path("codec_of_a_guide.py").write_text(CODEC)
     write_tokenizer(Path("tokenizer.json"))
     monkeypatch.syspath_prepend(tmp_path)
     given = {
         "CORPUS": str(corpus),
         "OOD_TEXTS": "ood.txt",
+        "DESCRIPTIONS": "descriptions.csv",
         "MODULE:CLASS": f"codec_of_a_guide:{CODECS.get(name, 'Codes')}",
     }
     for line in command.splitlines():

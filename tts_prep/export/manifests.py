@@ -1,14 +1,14 @@
-"""Recordings and a list of them: NeMo's manifest, Piper's, and the JSON lines of codec language models."""
+"""Recordings and a list of them: NeMo's, Piper's and Coqui TTS's, and the JSON lines of codec language models."""
 
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import CODES, ExportRow, export_rows, find_codes, having, require_waveforms, wav_bytes
-from tts_prep.loader import UtteranceDataset
+from tts_prep.loader import Utterance, UtteranceDataset
 from tts_prep.recipes.accepted import PIPER, check_ids
 
 _NEMO_KEYS = ("audio_filepath", "duration", "phonemes", "speaker_name", "audio_filename", "mel_filepath", "offset")
@@ -59,15 +59,43 @@ def export_piper(dataset: UtteranceDataset, folder: ExportFolder) -> None:
     """
     require_waveforms(dataset, "Piper")
     check_ids(PIPER, dataset.metadata)
+    has_speakers = len(dataset.speakers) > 1
+
+    def cells(name: str, text: str, one: Utterance) -> Sequence[str]:
+        return (name, *([one.speaker] if has_speakers else []), text, " ".join(map(str, one.phonemes.tolist())))
+
+    _write_metadata(dataset, folder, cells)
+
+
+def export_coqui(dataset: UtteranceDataset, folder: ExportFolder) -> None:
+    """Write ``metadata.csv`` and ``wavs/``.
+
+    The columns are those of the formatter ``coqui`` of Coqui TTS, ``audio_file|text|speaker_name``, with a header, by
+    which all of its models are trained, XTTS, too.
+
+    Raises:
+        ConfigurationError: the store has no waveforms.
+    """
+    require_waveforms(dataset, "Coqui TTS")
+    header = ("audio_file", "text", "speaker_name")
+    _write_metadata(dataset, folder, lambda name, text, one: (f"wavs/{name}", text, one.speaker), header)
+
+
+def _write_metadata(
+    dataset: UtteranceDataset,
+    folder: ExportFolder,
+    cells: Callable[[str, str, Utterance], Sequence[str]],
+    header: Sequence[str] = (),
+) -> None:
+    """Write recordings, and a table of the cells of each: from its name, its text in one line, and the utterance."""
     file = io.StringIO()
     writer = csv.writer(file, delimiter="|", lineterminator="\n")
+    writer.writerows([header] if header else [])
     for row in export_rows(dataset):
-        utterance = row.utterance
-        assert utterance.waveform is not None
-        folder.write(f"wavs/{row.name}.wav", wav_bytes(utterance.waveform, dataset.sample_rate))
-        speaker = [utterance.speaker] if len(dataset.speakers) > 1 else []
-        ids = " ".join(map(str, utterance.phonemes.tolist()))
-        writer.writerow([f"{row.name}.wav", *speaker, " ".join(utterance.text.split()), ids])
+        one, name = row.utterance, f"{row.name}.wav"
+        assert one.waveform is not None
+        folder.write(f"wavs/{name}", wav_bytes(one.waveform, dataset.sample_rate))
+        writer.writerow(cells(name, " ".join(one.text.split()), one))
     folder.write("metadata.csv", file.getvalue())
 
 
