@@ -264,3 +264,26 @@ def test_an_index_of_another_form_is_refused_on_opening(store, name, values):
     replace_dataset(store, name, values)
     with pytest.raises(CorruptStoreError, match=r"index\.h5"):
         UtteranceDataset(store)
+
+
+@pytest.mark.parametrize("longest", [0, 1 << 18])
+def test_a_store_too_long_for_a_table_of_its_rows_gives_the_same_batches(store, longest, monkeypatch):
+    monkeypatch.setattr(tts_prep.loader.dataset.store, "_LONGEST_TABLE", longest)
+    rows = make_rows([7, 3, 9, 4, 5])
+    dataset = UtteranceDataset(store)
+    for _ in range(2):  # files are mapped by the first batch
+        for chosen in ([4, 0, 4, 2], [1]):
+            for utterances in (dataset.__getitems__(chosen), [dataset[i] for i in chosen]):
+                batch = collate(utterances)
+                assert batch.ids == [rows[i].id for i in chosen]
+                assert batch.speakers.tolist() == [
+                    sorted({row.speaker for row in rows}).index(rows[i].speaker) for i in chosen
+                ]
+                for place, i in enumerate(chosen):
+                    n, m, k = len(rows[i].mel), len(rows[i].phonemes), len(rows[i].waveform)
+                    np.testing.assert_array_equal(batch.mel[place, :n], rows[i].mel)
+                    np.testing.assert_array_equal(batch.phonemes[place, :m], rows[i].phonemes)
+                    np.testing.assert_array_equal(batch.waveform[place, :k], rows[i].waveform / np.float32(32768))
+                    assert not batch.mel[place, n:].any()
+                    assert not batch.waveform[place, k:].any()
+    assert (dataset._store.row_table() is None) == (longest == 0)

@@ -279,7 +279,8 @@ def test_a_row_that_contradicts_its_shard_is_an_error_of_its_store(
     values = np.array(stored.codes if column == "speaker" else stored)
     values[3] = value
     store._columns[column] = CategoryColumn(values, stored.table) if column == "speaker" else values
-    store._tables.clear()
+    store._row_table = None
+    store._readers.clear()
     dataset: Any = ChainDataset(*datasets) if is_chain else datasets[1]
     with pytest.raises(CorruptStoreError, match=match):
         collate(dataset.__getitems__([len(dataset) - 3]))

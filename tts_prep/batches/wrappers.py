@@ -299,7 +299,7 @@ class ChainDataset(DatasetMixin[T_co]):
             numbers = np.searchsorted(self._leaf_starts, wanted, side="right") - 1
             leaves = [self._leaves[number] for number in numbers.tolist()]
             within = (wanted - self._leaf_starts[numbers]).tolist()
-            found = (leaf._utterance(int(leaf._rows[at])) for leaf, at in zip(leaves, within, strict=True))
+            found = (leaf._unread(int(leaf._rows[at])) for leaf, at in zip(leaves, within, strict=True))
             return with_info_of(positions, found)
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
         examples: list[Any] = [None] * len(wanted)

@@ -13,6 +13,7 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement, check_array_agreement
+from tts_prep.loader.dataset.store import ROW_ARRAYS
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -87,17 +88,54 @@ class Unpadded:
 
 
 def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
-    store, metadata, rows = dataset._store, dataset.metadata, dataset.indices
+    store, metadata, rows = dataset._store, [dataset.metadata] * len(dataset), dataset.indices
+    kept, table = _with_waveforms(metadata[:1], waveform), store.row_table()
+    if table is not None and (found := _at_places([dataset] * len(rows), metadata, rows, table[rows].tolist(), kept)):
+        return found
     ids: Any = store.column("id")
     return Unpadded(
-        [metadata] * len(rows),
+        metadata,
         ids.take(rows),
         rows,
-        dataset._speaker_codes(),
+        dataset.columns.speaker.checked_codes(),
         store.views("mel", rows),
         store.views("phonemes", rows),
-        store.views("waveform", rows) if _with_waveforms([metadata], waveform) else None,
+        store.views("waveform", rows) if kept else None,
     )
+
+
+def _at_places(
+    datasets: Sequence[UtteranceDataset],
+    metadata: list[StoreMetadata],
+    rows: Array,
+    places: list[list[int]],
+    kept: bool,
+) -> Unpadded | None:
+    """Return the utterances at rows of the tables of their stores; None if that takes more than the tables.
+
+    Args:
+        places: the row of each utterance in `Store.row_table`.
+        kept: include waveforms.
+    """
+    pairs = [(dataset._store, place) for dataset, place in zip(datasets, places, strict=True)]
+    codes = [dataset._common_code(place[1]) for dataset, place in zip(datasets, places, strict=True)]
+
+    def views(name: str) -> list[Array]:
+        at = ROW_ARRAYS[name]
+        return [store._arrays[name][place[0]][place[at] : place[at + 1]] for store, place in pairs]
+
+    try:
+        return Unpadded(
+            metadata,
+            [str(store.id_bytes[place[2] : place[3]], "utf-8") for store, place in pairs],
+            rows,
+            np.array(codes, np.int64),
+            views("mel"),
+            views("phonemes"),
+            views("waveform") if kept else None,
+        )
+    except (KeyError, UnicodeDecodeError):  # a file is not mapped yet, or an error is to be raised
+        return None
 
 
 def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpadded:
@@ -110,23 +148,31 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpad
     stores = {id(utterance.store): utterance for utterance in utterances}
     if len(stores) > 1:
         different = list(stores.values())
-        metadata = [utterance.store for utterance in different]
-        if len({store.agreement for store in metadata}) > 1:
-            check_agreement(metadata, [f"the store of utterance '{utterance.id}'" for utterance in different])
+        several = [utterance.store for utterance in different]
+        if len({store.agreement for store in several}) > 1:
+            check_agreement(several, [f"the store of utterance '{utterance.id}'" for utterance in different])
         for utterance in different[1:]:
             # A code of another table would silently stand for another speaker.
             speakers = utterance.store.speakers
-            if speakers is not metadata[0].speakers and speakers != metadata[0].speakers:
+            if speakers is not several[0].speakers and speakers != several[0].speakers:
                 raise ConfigurationError(
                     f"utterance '{utterance.id}' is from a store with another speaker table than '{different[0].id}'; "
                     "ChainDataset merges the speaker tables of several stores"
                 )
     kept = _with_waveforms([utterance.store for utterance in stores.values()], waveform)
+    metadata, rows = [utterance.store for utterance in utterances], [utterance.index for utterance in utterances]
+    if all(len(utterance.__dict__) == 3 for utterance in utterances):  # nothing but what `_unread` has given them
+        datasets: list[Any] = [utterance.__dict__["_dataset"] for utterance in utterances]
+        tables = [dataset._store.row_table() for dataset in datasets]
+        if all(table is not None for table in tables):
+            places = [table[row].tolist() for table, row in zip(tables, rows, strict=True)]
+            if found := _at_places(datasets, metadata, np.array(rows, np.int64), places, kept):
+                return found
     samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None] if kept else []
     return Unpadded(
-        [utterance.store for utterance in utterances],
+        metadata,
         [utterance.id for utterance in utterances],
-        np.array([utterance.index for utterance in utterances], np.int64),
+        np.array(rows, np.int64),
         np.array([utterance.speaker_code for utterance in utterances], np.int64),
         [utterance._stored_mel for utterance in utterances],
         [utterance.phonemes for utterance in utterances],

@@ -17,7 +17,7 @@ from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
 from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
-from tts_prep.format.layout import INDEX, MANIFEST, OOD_TEXTS
+from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
@@ -29,7 +29,10 @@ _MAX_FILES = 20_000
 """The maximum number of shards and array files mapped at a time; Linux allows 65,530 maps per process."""
 
 _LONGEST_TABLE = 1 << 18
-"""The maximum number of rows of a store of which a table of 24 bytes a row is kept for each array."""
+"""The maximum number of rows of a store whose table is kept in memory, 80 bytes a row."""
+
+ROW_ARRAYS = {name: 4 + 2 * number for number, name in enumerate(ARRAYS)}
+"""The columns of `Store.row_table` that say where an array begins."""
 
 _IDLE = 0.2
 """Seconds without use after which a file of a cache of limited size is let go of."""
@@ -111,8 +114,8 @@ class Store:
         self._used: dict[str, float] = {}
         self._watcher: Thread | None = None
         self._arrays: dict[str, dict[int, Array]] = {}
-        # By name of an array, where its rows lie; None if that is looked up in the index each time.
-        self._tables: dict[str, Array | None] = {}
+        self._readers: dict[str, Callable[[int], Array]] = {}
+        self._row_table: Array | None = None
         self._ood_texts: Any = None
 
     @property
@@ -212,38 +215,48 @@ class Store:
             self._cached.fetch(entry)
         return list(read_failures(self.path, entry.rows))
 
-    def _places(self, name: str, rows: Rows) -> Array:
-        """Return where an array of each row of the index lies: its shard, its first row there and its end, [n, 3].
+    def row_table(self) -> Array | None:
+        """Return where the rows of the index lie: [n, 4 + 2 * n_arrays] int64, or None if that is looked up each time.
 
-        Raises:
-            CorruptStoreError: a shard is broken, or does not have the rows that the index says.
+        Columns are the shard, the code of the speaker, the first byte and the end of the id in `id_bytes`; then the
+        first row in the shard and the end of each array of `ROW_ARRAYS` that the store has. All of them are checked.
+        """
+        if self._row_table is None:
+            self._row_table = self._made_row_table()
+        return self._row_table if len(self._row_table) else None
+
+    def _made_row_table(self) -> Array:
+        none = np.empty((0, 0), np.int64)
+        if self.index.rows > _LONGEST_TABLE or self.is_lent:
+            return none
+        ids: Any = self.column("id")
+        speakers: Any = self.column("speaker")
+        bounds, codes = ids.offsets.astype(np.int64), speakers.codes.astype(np.int64)
+        try:
+            found = {name: self._looked_up(name, range(len(codes))) for name in ARRAYS if name in self.manifest.specs}
+        except CorruptStoreError:  # to be raised where the column is needed
+            return none
+        wrong = [self._is_wrong(name, places) for name, places in found.items()]
+        wrong += [(codes < 0) | (codes >= len(speakers.table)), np.diff(bounds, prepend=0, append=len(ids.data)) < 0]
+        if any(mask.any() for mask in wrong):  # to be raised where the row is needed
+            return none
+        self.id_bytes = memoryview(ids.data)
+        for name in found:
+            self._arrays.setdefault(name, {})
+        parts = [places[:, 1:] for places in found.values()]
+        return np.column_stack([found["mel"][:, 0], codes, bounds[:-1], bounds[1:], *parts])
+
+    def _looked_up(self, name: str, rows: Rows) -> Array:
+        """Return the shard, the first row there and the end of an array of each row, [n, 3], as the index says.
+
+        Sums of hostile numbers wrap around.
         """
         at = as_slice(rows) if isinstance(rows, range) else rows
-        if name not in self._tables:
-            table = self._looked_up(name, slice(None)) if self.index.rows <= _LONGEST_TABLE else None
-            self._tables[name] = None if table is None or self._is_wrong(name, table).any() else table
-        table = self._tables[name]
-        if table is not None:
-            return table[at]
-        places = self._looked_up(name, at)
-        wrong = places[self._is_wrong(name, places)]
-        if len(wrong):
-            shard, start, _ = wrong[0].tolist()
-            count = len(self.array(name, shard))  # raises if the shard itself is broken
-            raise broken(
-                f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has {count:,} rows, the index says "
-                f"{start:,} + {np.diff(wrong[0])[1]:,}"
-            )
-        return places
-
-    def _looked_up(self, name: str, at: slice | Array) -> Array:
-        """Return the places of an array as the index says them; sums of hostile numbers wrap around."""
-        shards, *of_rows = [
-            np.asarray(self.column(column))[at] for column in ("shard", *(self.manifest.specs[name].columns or ()))
-        ]
+        columns = "shard", *(self.manifest.specs[name].columns or ())
+        shards, *of_rows = [np.asarray(self.column(column))[at] for column in columns]
         if not of_rows:
             first_rows = np.cumsum([0, *(entry.rows for entry in self.manifest.shards)])
-            starts = np.arange(self.index.rows)[at] - first_rows[np.clip(shards, 0, len(first_rows) - 1)]
+            starts = np.asarray(rows, np.int64) - first_rows[np.clip(shards, 0, len(first_rows) - 1)]
             of_rows = [starts, np.ones_like(starts)]
         return np.stack([shards, of_rows[0], of_rows[0] + of_rows[1]], axis=1, dtype=np.int64)
 
@@ -263,7 +276,16 @@ class Store:
         Raises:
             CorruptStoreError: a shard is broken, or does not have the rows that the index says.
         """
-        places = self._places(name, rows).tolist()
+        found = self._looked_up(name, rows)
+        wrong = found[self._is_wrong(name, found)]
+        if len(wrong):
+            shard, start, _ = wrong[0].tolist()
+            count = len(self.array(name, shard))  # raises if the shard itself is broken
+            raise broken(
+                f"{self.path / self.manifest.file_of(name, shard).file}: '{name}' has {count:,} rows, the index says "
+                f"{start:,} + {np.diff(wrong[0])[1]:,}"
+            )
+        places = found.tolist()
         arrays: Mapping[int, Array] = self._arrays.get(name, {})
         try:
             views = [arrays[shard][start:stop] for shard, start, stop in places]
@@ -274,14 +296,28 @@ class Store:
                 views = [self._lent(name, place[0], view) for place, view in zip(places, views, strict=True)]
         return views if self.manifest.specs[name].columns else [view[0] for view in views]
 
-    def view(self, name: str, row: int) -> Array:
-        """Return an array of one row of the index, as `views` does; not of an array with the axis ``utterance``."""
-        table, arrays = self._tables.get(name), self._arrays.get(name)
-        if table is not None and arrays and not self.is_lent:
-            shard, start, stop = table[row].tolist()
-            if shard in arrays:
-                return arrays[shard][start:stop]
-        return self.views(name, range(row, row + 1))[0]
+    def reader(self, name: str) -> Callable[[int], Array]:
+        """Return what gives an array of one row of the index, as `views` does.
+
+        The array has columns of starts and lengths.
+        """
+        read = self._readers.get(name)
+        if read is None:
+            columns = "shard", *(self.manifest.specs[name].columns or ())
+            shard, start, length = (np.asarray(self.column(column)).item for column in columns)
+            arrays = self._arrays.setdefault(name, {})
+
+            def read(row: int) -> Array:
+                array, first, count = arrays.get(shard(row)), start(row), length(row)
+                if array is not None and first >= 0:
+                    view: Array = array[first : first + count]
+                    if len(view) == count:
+                        return self._lent(name, shard(row), view)
+                # A file is not mapped yet, or an error is to be raised.
+                return self.views(name, range(row, row + 1))[0]
+
+            self._readers[name] = read
+        return read
 
     def _views_of_new_files(self, name: str, places: Sequence[Sequence[int]]) -> list[Array]:
         """Return the rows of an array at places, where a file is not mapped yet."""

@@ -28,7 +28,7 @@ from tts_prep.loader.dataset.columns import (
 )
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
-from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
+from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
 from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
@@ -146,7 +146,7 @@ class UtteranceDataset(FixedColumns):
         """The store's folder."""
         return self._store.path
 
-    @property
+    @cached_property
     def metadata(self) -> StoreMetadata:
         """The metadata common to all utterances of the store."""
         return self._store.metadata if self._speakers is None else self._speakers.metadata
@@ -494,20 +494,11 @@ class UtteranceDataset(FixedColumns):
         spec = self._spec(name)
         if spec.failures or spec.columns is None or (name == "mel" and self._is_half):
             return self._selected(range(row, row + 1)).views(name)[0]
-        return self._store.view(name, row)
+        return self._store.reader(name)(row)
 
     @cached_property
     def _is_half(self) -> bool:
         return self.arrays["mel"].numpy_dtype != np.float32
-
-    def _speaker_codes(self) -> Array:
-        """Return the code of the speaker of each utterance in the common table."""
-        column: Any = self._store.column("speaker")
-        codes = gather(column.codes, self._rows)
-        # As unsigned integers, negative codes are larger than any other.
-        if len(codes) and codes.astype(np.uint64).max() >= len(column.table):
-            self.columns.speaker.checked_codes()  # raises the error
-        return codes if self._speakers is None else self._speakers.codes[codes]
 
     def _speaker_code(self, row: int) -> int:
         """Return the code of the speaker of a row of the store in the common table."""
@@ -515,7 +506,11 @@ class UtteranceDataset(FixedColumns):
         code: int = column.codes.item(row)
         if not 0 <= code < len(column.table):
             column[row]  # raises the error
-        return code if self._speakers is None else int(self._speakers.codes[code])
+        return self._common_code(code)
+
+    def _common_code(self, code: int) -> int:
+        """Return the code of a speaker in the common table."""
+        return code if self._speakers is None else int(self._speakers.codes.item(code))
 
     @cached_property
     def _meta_names(self) -> list[str]:
@@ -597,19 +592,21 @@ class UtteranceDataset(FixedColumns):
         """Return the shards of the selected utterances, each once, in the order of their first use."""
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
-    def _utterance(self, row: int) -> Utterance:
+    def _unread(self, row: int) -> Utterance:
+        """Return the utterance of a row of the store, of which nothing is looked up yet."""
         utterance = Utterance.__new__(Utterance)
-        ids: Any = self._store.column("id")
-        view = self._store.view
+        utterance.__dict__.update(index=row, store=self.metadata, _dataset=self)
+        return utterance
+
+    def _utterance(self, row: int) -> Utterance:
+        """Return the utterance of a row of the store, whose arrays stay readable when the store is removed."""
+        utterance, ids, reader = self._unread(row), self._store.column("id"), self._store.reader
         utterance.__dict__.update(
             {
-                "index": row,
-                "id": ids.at(row),
+                "id": ids.at(row),  # type: ignore[union-attr]
                 "speaker_code": self._speaker_code(row),
-                "store": self.metadata,
-                "_mel" if self._is_half else "mel": view("mel", row),
-                "phonemes": view("phonemes", row),
-                "_dataset": self,
+                "_mel" if self._is_half else "mel": reader("mel")(row),
+                "phonemes": reader("phonemes")(row),
             }
         )
         return utterance
@@ -617,8 +614,10 @@ class UtteranceDataset(FixedColumns):
     def _field(self, name: str, row: int) -> Any:
         """Return a field of an utterance that `_utterance` has not made."""
         column: Any = self._store.column
-        if name in ("mel", "waveform"):
+        if name in ARRAYS:
             return self._array(name, row) if name in self.arrays else None
+        if name == "speaker_code":
+            return self._speaker_code(row)
         if name == "arrays":
             return UtteranceArrays(self, row)
         if name == "speaker":
