@@ -89,7 +89,7 @@ class Browser:
 
     def type(self, *keys: str) -> None:
         """Press and release keys as fast as the driver can, whatever the page does meanwhile."""
-        codes = {"Enter": "\ue007", "Escape": "\ue00c"}
+        codes = {"Enter": "\ue007", "Escape": "\ue00c", "Backspace": "\ue003"}
         actions = [{"type": kind, "value": codes.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
         self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
@@ -104,6 +104,14 @@ class Browser:
             self._devtools(
                 "Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
             )
+
+    def drag(self, selector: str, start: float, end: float) -> None:
+        """Drag with the mouse over an element, from a share of its width to another."""
+        box = f"const r = document.querySelector('{selector}').getBoundingClientRect();"
+        x, y, width, height = self.run(f"{box} return [r.x, r.y, r.width, r.height]")
+        for kind, share in (("mousePressed", start), ("mouseMoved", end), ("mouseReleased", end)):
+            at = {"x": x + share * width, "y": y + height / 2, "button": "left", "buttons": 1, "clickCount": 1}
+            self._devtools("Input.dispatchMouseEvent", {"type": kind, **at})
 
     def show(self, *, width: int, height: int = 900, scheme: str = "light", media: str = "") -> None:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}

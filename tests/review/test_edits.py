@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -159,6 +160,27 @@ def test_what_keys_trim_cut_and_merge_is_shown_and_made_sample_by_sample(
     browser.press("k", "k", "g", "k", "t")
     browser.wait("document.querySelector('#id').textContent === 'S-0002' && document.querySelector('#edited').hidden")
     assert read_decisions(file) == {}
+
+
+@needs_browser
+@pytest.mark.skipif(not os.environ.get("AXE_CORE"), reason="AXE_CORE is not the path of npm's axe-core/axe.min.js")
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
+def test_axe_finds_nothing_where_an_utterance_was_cut_and_words_differ(
+    serve: Serve, browser: Browser, own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], width, scheme
+) -> None:
+    store = tmp_path / "store"
+    assert run(capsys, "ljspeech", own_corpus, store, *OPTIONS, *PLAIN)[0] == 0
+    add_columns(store, {"id": ["S-0005"], "asr": ["a longer sentences so"]})
+    review = serve(store=store)
+    assert review.post("decide", row=5, text="one | two", regions="0-0.3 0.3-0.7")[0] == 200
+    browser.go("about:blank")
+    browser.show(width=width, scheme=scheme)
+    browser.go(f"{review.server.address}#sort=row&id=S-0005")
+    browser.wait("document.querySelectorAll('#parts canvas').length === 3 && document.querySelector('#difference del')")
+    browser.run(Path(os.environ["AXE_CORE"]).read_text(encoding="utf-8"))
+    browser.run("window.axed = null; axe.run().then((found) => { window.axed = found; });")
+    browser.wait("window.axed")
+    assert browser.run("return window.axed.violations.map((v) => [v.id, v.help, v.nodes.map((n) => n.html)])") == []
 
 
 @needs_browser
