@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,9 @@ from killing import contents
 from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess import Corrections, SourceUtterance
+from tts_prep.preprocess import Configuration, Corrections, SourceUtterance, prepare
+from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 
 pytestmark = pytest.mark.whole
 
@@ -257,3 +260,36 @@ def test_a_removed_row_takes_what_decisions_have_made_of_it_along(
         assert {*UtteranceDataset(store).id}.isdisjoint(left)
         assert f'"{wanted}' not in (store / "corrections.jsonl").read_text()
         assert run(capsys, "verify", store)[0] == 0
+
+
+def random_edits(rng: random.Random) -> str:
+    """Return decisions about the corpus: trimmings, cuts with decisions of their parts, merges, and rejections."""
+    names, lines = [f"S-{i:04d}" for i in range(len(TEXTS))], [HEADER]
+    for i, name in enumerate(names):
+        seconds, text, what = 0.2 + 0.11 * i, TEXTS[i].replace('"', "").split(), rng.random()
+        if what < 0.2:
+            lines.append(f"{name},,,,,0.02-{seconds - 0.03:.6f},\n")
+        elif what < 0.5 and len(text) > 1:
+            middle = f"{seconds / 2:.6f}"
+            lines.append(f'{name},,"{text[0]} | {" ".join(text[1:])}",,,0-{middle} {middle}-{seconds:.6f},\n')
+            lines.append(f"{name}-2,,New,{rng.choice(['ann', ''])},,,\n" if rng.random() < 0.5 else "")
+            lines.append(f"{name}-1,,,,,,0.1 {name}-2\n" if rng.random() < 0.3 else "")
+        elif what < 0.7 and i + 1 < len(names):
+            lines.append(f"{name},,,,,,{rng.choice(['0', '0.25'])} {names[i + 1]}\n")
+        elif what < 0.8:
+            lines.append(f"{name},no,,,,,\n")
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(60, marks=pytest.mark.soak)])
+def test_updates_by_random_edits_have_the_bytes_of_new_stores(corpus: Path, tmp_path: Path, rounds: int) -> None:
+    rng, file, store = random.Random(rounds), tmp_path / "decisions.csv", tmp_path / "store"
+    text = TextConfig(frontend="characters", unknown="drop")
+    config = Configuration(text=text, store=StoreConfig(shard_utterances=3))
+    for _ in range(rounds):
+        file.write_text(random_edits(rng), encoding="utf-8")
+        edits = Corrections.read(file, file if rng.random() < 0.5 else None)
+        for folder, existing in ((store, "update"), (tmp_path / "fresh", "overwrite")):
+            rows = edits.apply(read_ljspeech(corpus))
+            prepare(rows, corpus, folder, config, corrections=rows, existing=existing, max_failures="100%")
+        assert contents(store) == contents(tmp_path / "fresh"), file.read_text()

@@ -87,6 +87,23 @@ def test_a_region_that_is_chosen_in_the_sound_of_the_store_has_these_samples_in_
         assert len(heard) > 1000
 
 
+def test_recordings_of_the_corpus_are_played_as_they_are_in_the_store(
+    own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, file = tmp_path / "store", tmp_path / "decisions.csv"
+    edits = {"S-0002": Decision(merge="0.1 S-0003"), "S-0005": Decision(text="a | b", regions="0.1-0.3 0.3-0.7")}
+    write_decisions(file, edits)
+    status, _, err = run(capsys, "ljspeech", own_corpus, store, *OPTIONS[:-2], *PLAIN, "--corrections", file)
+    assert status == 0, err
+    dataset = UtteranceDataset(store)
+    with closing(Sounds(dataset, own_corpus)) as sounds:
+        found = [sounds.get(row) for row in range(len(dataset))]
+    assert {sound.source for sound in found} == {"corpus"}
+    assert [len(sound.samples) / SAMPLE_RATE for sound in found] == pytest.approx(dataset.seconds.tolist())
+    one, _ = soundfile.read(own_corpus / "wavs/S-0005.wav", dtype="float32")
+    np.testing.assert_array_equal(found[list(dataset.id).index("S-0005-2")].samples, one[6615:15435])
+
+
 def blobs(browser: Browser) -> list[np.ndarray]:
     """Return the samples of the sounds that the page has made."""
     browser.run(
