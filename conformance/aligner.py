@@ -157,7 +157,7 @@ def differences(model: AlignmentModel, spoken: Sequence[Spoken]) -> npt.NDArray[
     """Return the differences of the starts of phones in seconds."""
     found = []
     for one, recording in zip(spoken, recordings(spoken, model.vocabulary), strict=True):
-        durations, _ = model.align(recording)
+        durations = model.align(recording).durations
         starts = np.concatenate([[0], np.cumsum(durations)])[1:-1:2] * HOP
         is_phone = np.array([bool(phone) for phone in one.phones])
         found.append((starts - one.starts)[is_phone])
@@ -187,7 +187,7 @@ def main() -> None:
     for condition in conditions():
         spoken = speak(condition, texts)
         vocabulary = vocabulary_of(spoken)
-        model_of_these = AlignmentModel.train(recordings(spoken, vocabulary), vocabulary, decibels)
+        model_of_these = AlignmentModel.train(recordings(spoken, vocabulary), vocabulary, decibels, HOP)
         errors = differences(model_of_these, spoken)
         print(row(condition.name, spoken, errors), flush=True)
         if condition.name in ("50 voices", "1 voice, de"):
@@ -219,7 +219,7 @@ def cost(texts: Sequence[str], decibels: float, hours: float) -> str:
     vocabulary = vocabulary_of(spoken)
     found = recordings(spoken, vocabulary)
     started = time.process_time()
-    model = AlignmentModel.train(found, vocabulary, decibels)
+    model = AlignmentModel.train(found, vocabulary, decibels, HOP)
     trained = time.process_time()
     for recording in found:
         model.align(recording)

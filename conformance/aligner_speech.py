@@ -174,7 +174,7 @@ def spoken(one: Labelled) -> Times:
 def train(corpus: Sequence[Labelled], vocabulary: Vocabulary) -> AlignmentModel:
     decibels = decibels_of_unit(CONFIG.as_dict())
     assert decibels is not None
-    return AlignmentModel.train([recording_of(one, vocabulary)[0] for one in corpus], vocabulary, decibels)
+    return AlignmentModel.train([recording_of(one, vocabulary)[0] for one in corpus], vocabulary, decibels, HOP)
 
 
 def differences(model: AlignmentModel, corpus: Sequence[Labelled]) -> npt.NDArray[np.float64]:
@@ -234,7 +234,7 @@ def exchanged(name: str, corpus: Sequence[Labelled], rounds: int = 9, share: flo
         mixed = list(recordings)
         for number, other in zip(chosen, [*chosen[1:], chosen[0]], strict=True):
             mixed[number] = Recording(recordings[other].phonemes, recordings[number].mel)
-        model = AlignmentModel.train(mixed, vocabulary, decibels)
+        model = AlignmentModel.train(mixed, vocabulary, decibels, HOP)
         found = score_deviations(np.array([model.align(recording)[1] for recording in mixed]), speakers)
         wrong += found[chosen].tolist()
         right += np.delete(found, chosen).tolist()

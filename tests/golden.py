@@ -137,11 +137,12 @@ def of_aligner(_: Path) -> Values:
         )
         mel = (mel - 9 + noise.random(mel.shape) - 0.5).astype(np.float32)
         recordings.append(Recording(np.array([symbols.index(symbol) for symbol in text], np.int32), mel))
-    model = AlignmentModel.train(recordings, Vocabulary(symbols, 0), 20 / math.log(10))
+    model = AlignmentModel.train(recordings, Vocabulary(symbols, 0), 20 / math.log(10), 0.0116)
     aligned = [model.align(recording) for recording in recordings]
     return {
-        "durations": [float(n) for durations, _ in aligned for n in durations],
-        "scores": [float(f"{score:.6g}") for _, score in aligned],
+        "durations": [float(n) for found in aligned for n in found.durations],
+        "scores": [float(f"{found.score:.6g}") for found in aligned],
+        "estimates": [found.within for found in aligned],
     }
 
 

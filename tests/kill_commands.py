@@ -467,7 +467,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     empty, whole = made("empty"), made("whole", (*prepare, *one))
     measured = made("measured", (*prepare, *one), ("add", store, "--measures"))
     parts = made("parts", *((*prepare, *one, "--part", f"{part}/2") for part in (1, 2)))
-    aligned = made("aligned", (*prepare, *one), ("add", store, "--feature", "durations", *one))
+    aligned = made("aligned", (*prepare, *one), ("add", store, "--feature", "durations:least=0", *one))
     added = made("added", (*prepare, *one), ("add", store, "--corpus", old, *energy, *one))
 
     yield Operation("prepare", again, empty, "in place")
@@ -475,7 +475,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("part", (*prepare, "--part", "1/2"), part, "in place", then=("finish", store))
     yield Operation("finish", ("finish", store), parts, "in place", has_jobs=False)
     yield Operation("reindex", ("reindex", store), whole, "in place", has_jobs=False)
-    aligning = (*again, "--feature", "durations")
+    aligning = (*again, "--feature", "durations:least=0")
     yield Operation("prepare with durations", aligning, empty, "two steps", between=made("between", (*again, *one)))
     yield Operation("overwrite", (*again, "--overwrite"), whole)
     yield Operation("overwrite with arrays", (*again, *features, "--overwrite"), whole)
@@ -483,7 +483,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     yield Operation("update with arrays", (*again, "--update"), added)
     yield Operation("repair", ("verify", store, "--repair", old), broken)
     yield Operation("add", ("add", store, "--corpus", old, *energy), whole)
-    yield Operation("add durations", ("add", store, "--feature", "durations"), whole)
+    yield Operation("add durations", ("add", store, "--feature", "durations:least=0"), whole)
     yield Operation("update with durations", (*again, "--update"), aligned)
     # The module of the model is found as one that a user has installed.
     sys.path.append(str(Path(__file__).parent / "models"))

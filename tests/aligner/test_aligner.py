@@ -32,6 +32,7 @@ IDS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 OPTIONS = ("--frontend", "characters", "--preset", "hifigan", "--shard-utterances", 3, "--quiet")
 STRESS = "',%="
 DECIBELS = 20 / np.log(10)
+HOP = 256 / 22_050
 DAMAGED = ("0", "-1", "NaN", "Infinity")
 
 
@@ -62,14 +63,14 @@ def model() -> AlignmentModel:
     # Of five recordings, a state learns from about ten frames, and one boundary of 170 is a frame off; of ten, none is.
     examples = [*TEXTS.items()] * 4
     recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(examples, start=100)]
-    return AlignmentModel.train(recordings, VOCABULARY, DECIBELS)
+    return AlignmentModel.train(recordings, VOCABULARY, DECIBELS, HOP)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
     model: AlignmentModel, text: str
 ) -> None:
-    durations, score = model.align(synthetic(text, TEXTS[text], seed=7))
+    durations, score, *_ = model.align(synthetic(text, TEXTS[text], seed=7))
     # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
     assert durations.tolist() == TEXTS[text]
     assert score == pytest.approx(0, abs=0.1)
@@ -88,7 +89,7 @@ def test_what_cannot_be_aligned_is_divided_evenly_and_has_no_score(
     model: AlignmentModel, text: str, n_frames: int, expected: list[int]
 ) -> None:
     ids = np.array([IDS[symbol] for symbol in text], np.int32)
-    durations, score = model.align(Recording(ids, np.zeros((n_frames, 20), np.float32)))
+    durations, score, *_ = model.align(Recording(ids, np.zeros((n_frames, 20), np.float32)))
     assert durations.tolist() == expected
     assert np.isnan(score)
 
@@ -97,7 +98,7 @@ def test_what_cannot_be_aligned_is_divided_evenly_and_has_no_score(
 def test_speech_too_fast_for_three_frames_of_each_phone_is_aligned(model: AlignmentModel, n_frames: int) -> None:
     assert model.n_states == 3
     shares = np.diff(np.arange(4) * n_frames // 3).tolist()
-    durations, score = model.align(synthetic("bas", shares, seed=2))
+    durations, score, *_ = model.align(synthetic("bas", shares, seed=2))
     assert durations.sum() == n_frames
     assert (durations > 0).all()
     assert np.isfinite(score)
@@ -105,7 +106,7 @@ def test_speech_too_fast_for_three_frames_of_each_phone_is_aligned(model: Alignm
 
 def test_a_phone_that_training_never_saw_is_aligned(model: AlignmentModel) -> None:
     recording = synthetic("ab", [9, 9], 3)
-    durations, score = model.align(replace(recording, phonemes=np.array([IDS["AH0"], IDS["b"]], np.int32)))
+    durations, score, *_ = model.align(replace(recording, phonemes=np.array([IDS["AH0"], IDS["b"]], np.int32)))
     assert durations.sum() == 18
     assert (durations > 0).all()
     assert np.isfinite(score)
@@ -135,7 +136,7 @@ def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(m
     for start in range(0, len(music), 8):
         for peak in np.random.default_rng(start).choice(20, 3, replace=False):
             music[start : start + 8, peak] = -1
-    durations, score = model.align(replace(spoken, mel=music))
+    durations, score, *_ = model.align(replace(spoken, mel=music))
     assert durations.sum() == len(music)
     assert score < least - 1
     noise = np.random.default_rng(1).normal(-9, 3, spoken.mel.shape).astype(np.float32)
@@ -145,14 +146,14 @@ def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(m
 def test_a_phone_that_occurs_once_is_learned_from_its_one_place() -> None:
     recordings = [synthetic(text.replace("s", "a"), frames, 1) for text, frames in TEXTS.items()]
     once = synthetic("ab sab", [5, 6, 0, 7, 5, 6], 9)
-    model = AlignmentModel.train([*recordings, once], VOCABULARY, DECIBELS)
+    model = AlignmentModel.train([*recordings, once], VOCABULARY, DECIBELS, HOP)
     assert "s" in model.phones
     assert model.align(once)[0].tolist() == [5, 6, 0, 7, 5, 6]
 
 
 def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: AlignmentModel) -> None:
     recording = Recording(synthetic("ab a,sb", [1] * 7, 0).phonemes, np.full((50, 20), -11.5, np.float32))
-    durations, _ = model.align(recording)
+    durations = model.align(recording).durations
     assert durations.sum() == 50
     assert all(durations[[0, 1, 3, 5, 6]] > 0)
 
@@ -160,7 +161,7 @@ def test_constant_mels_give_durations_whose_sum_is_the_number_of_frames(model: A
 def test_recordings_without_any_difference_train_a_model_that_aligns(model: AlignmentModel) -> None:
     ids = synthetic("ab a,sb", [1] * 7, 0).phonemes
     recordings = [Recording(ids, np.full((50, 20), -11.5, np.float32)), Recording(ids[:1], np.zeros((1, 20)))]
-    durations, score = AlignmentModel.train(recordings, VOCABULARY, DECIBELS).align(recordings[0])
+    durations, score, *_ = AlignmentModel.train(recordings, VOCABULARY, DECIBELS, HOP).align(recordings[0])
     assert durations.sum() == 50
     assert score == pytest.approx(0)
 
@@ -169,8 +170,8 @@ def test_recordings_without_any_difference_train_a_model_that_aligns(model: Alig
 def test_a_mel_of_few_bins_is_aligned(n_mels: int) -> None:
     recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(TEXTS.items())]
     recordings = [replace(recording, mel=recording.mel[:, -n_mels:]) for recording in recordings]
-    trained = AlignmentModel.train(recordings, VOCABULARY, DECIBELS)
-    durations, score = AlignmentModel.from_text(trained.as_text()).align(recordings[0])
+    trained = AlignmentModel.train(recordings, VOCABULARY, DECIBELS, HOP)
+    durations, score, *_ = AlignmentModel.from_text(trained.as_text()).align(recordings[0])
     assert durations.sum() == len(recordings[0].mel)
     assert np.isfinite(score)
 
@@ -179,7 +180,7 @@ def test_a_mel_of_few_bins_is_aligned(n_mels: int) -> None:
 def test_a_mel_that_is_not_finite_is_divided_evenly_and_has_no_score(model: AlignmentModel, value: float) -> None:
     recording = synthetic("ab", [9, 9], 3)
     recording.mel[4, 2] = value
-    durations, score = model.align(recording)
+    durations, score, *_ = model.align(recording)
     assert durations.tolist() == [9, 9]
     assert np.isnan(score)
 
@@ -192,7 +193,7 @@ def test_a_phoneme_beyond_the_vocabulary_is_an_error_not_a_read_of_other_memory(
     with pytest.raises(FeatureError, match=f"a phoneme has the id {number:,}, of 9 symbols"):
         model.align(recording)
     with pytest.raises(FeatureError, match=f"a phoneme has the id {number:,}, of 9 symbols"):
-        AlignmentModel.train([recording], VOCABULARY, DECIBELS)
+        AlignmentModel.train([recording], VOCABULARY, DECIBELS, HOP)
 
 
 def test_a_model_for_another_number_of_bins_is_an_error(model: AlignmentModel) -> None:
@@ -204,14 +205,14 @@ def test_a_model_for_another_number_of_bins_is_an_error(model: AlignmentModel) -
 
 def test_one_recording_alone_is_enough_to_train(model: AlignmentModel) -> None:
     recording = synthetic("ˈab a,sb", TEXTS["ˈab a,sb"], 1)
-    durations, _ = AlignmentModel.train([recording], VOCABULARY, DECIBELS).align(recording)
+    durations = AlignmentModel.train([recording], VOCABULARY, DECIBELS, HOP).align(recording).durations
     assert durations.sum() == len(recording.mel)
 
 
 def test_training_without_phones_is_an_error() -> None:
     recording = Recording(np.array([IDS[","]], np.int32), np.zeros((9, 20), np.float32))
     with pytest.raises(FeatureError, match="no utterance has phones"):
-        AlignmentModel.train([recording], VOCABULARY, DECIBELS)
+        AlignmentModel.train([recording], VOCABULARY, DECIBELS, HOP)
 
 
 def test_a_model_is_the_same_after_its_text(model: AlignmentModel) -> None:
@@ -254,7 +255,7 @@ def test_synthetic_voices_are_aligned_within_two_frames_of_their_exact_times(
     recordings = [Recording(utterance.phonemes, utterance.mel) for utterance in dataset]
     # espeak-ng's names of phones, of which some, such as '@' and '3:', have no letter, and begin with their stress.
     assert {name.lstrip(STRESS) for name in dataset.symbols} >= {"@", "3:"}
-    model = AlignmentModel.train(recordings, Vocabulary(dataset.symbols, dataset.pad_id), decibels)
+    model = AlignmentModel.train(recordings, Vocabulary(dataset.symbols, dataset.pad_id), decibels, HOP)
     errors = []
     for number, (utterance, recording) in enumerate(zip(dataset, recordings, strict=True)):
         if number in FAULTS:
@@ -281,15 +282,15 @@ def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_numbe
     with_store, later = tmp_path / "with", tmp_path / "later"
     for dtype in ("float32", "float16"):
         options = (*OPTIONS, "--dtype", dtype, "--overwrite")
-        assert run(capsys, "ljspeech", corpus_of_texts, with_store, *options, "--feature", "durations")[0] == 0
+        assert run(capsys, "ljspeech", corpus_of_texts, with_store, *options, "--feature", "durations:least=0")[0] == 0
         assert run(capsys, "ljspeech", corpus_of_texts, later, *options)[0] == 0
-        add_durations(later, jobs=2 if dtype == "float32" else 1)
+        add_durations(later, least=0, jobs=2 if dtype == "float32" else 1)
         assert contents(with_store) == contents(later)
     dataset = UtteranceDataset(later)
     assert all(utterance.arrays["durations"].sum() == len(utterance.mel) for utterance in dataset)
     assert np.isfinite(dataset.columns[ALIGNMENT_SCORE]).all()
     before = contents(later)
-    add_durations(later)
+    add_durations(later, least=0)
     assert contents(later) == before
 
 
@@ -305,7 +306,7 @@ def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
     for dtype in ("float32", "float16"):
         metadata.write_text("".join(rows[:6]), "utf-8")
         options = (*OPTIONS, "--dtype", dtype)
-        first = run(capsys, "ljspeech", corpus, store, *options, "--feature", "durations", "--overwrite")
+        first = run(capsys, "ljspeech", corpus, store, *options, "--feature", "durations:least=0", "--overwrite")
         assert first[0] == 0, first[2]
         old = UtteranceDataset(store)
         settings = old.arrays["durations"].settings
@@ -327,7 +328,7 @@ def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_comman
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, options = tmp_path / "store", [option for option in OPTIONS if option != "--quiet"]
-    assert run(capsys, "ljspeech", corpus_of_texts, store, *options, "--feature", "durations")[0] == 0
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *options, "--feature", "durations:least=0")[0] == 0
     other = (*options, "--symbols", "vits", "--update")
     status, out, _ = run(capsys, "ljspeech", corpus_of_texts, store, *other)
     assert status == 0
@@ -335,13 +336,13 @@ def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_comman
         f"durations: left out, no values for 6 rows, new or changed; 'tts-prep add {store} --feature durations'" in out
     )
     assert not {"durations", "alignment"} & {*UtteranceDataset(store).arrays}
-    assert run(capsys, "ljspeech", corpus_of_texts, store, *other, "--feature", "durations")[0] == 0
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *other, "--feature", "durations:least=0")[0] == 0
     assert "durations" in UtteranceDataset(store).arrays
 
 
 def test_one_utterance_alone_in_a_store_is_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, store = write_ljspeech(tmp_path / "lj", ("ab, a ba.",)), tmp_path / "store"
-    status, _, err = run(capsys, "ljspeech", corpus, store, *OPTIONS, "--feature", "durations")
+    status, _, err = run(capsys, "ljspeech", corpus, store, *OPTIONS, "--feature", "durations:least=0")
     assert status == 0, err
     (utterance,) = UtteranceDataset(store)
     assert utterance.arrays["durations"].sum() == len(utterance.mel)
@@ -352,13 +353,13 @@ def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = tmp_path / "store"
-    assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS, "--feature", "durations:sample=2")[0] == 0
+    assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS, "--feature", "durations:sample=2,least=0")[0] == 0
     before = UtteranceDataset(store).arrays["durations"].settings
     # A store that has durations is not changed.
-    assert run(capsys, "add", store, "--feature", "durations", "--quiet")[0] in (0, 2)
+    assert run(capsys, "add", store, "--feature", "durations:least=0", "--quiet")[0] in (0, 2)
     assert UtteranceDataset(store).arrays["durations"].settings == before
     assert run(capsys, "remove", store, "--array", "durations")[0] == 0
-    assert run(capsys, "add", store, "--feature", "durations", "--quiet")[0] == 0
+    assert run(capsys, "add", store, "--feature", "durations:least=0", "--quiet")[0] == 0
     after = UtteranceDataset(store).arrays["durations"].settings
     assert (before["sample"], after["sample"]) == (2, 1000)
     assert after["model"] != before["model"]
@@ -367,8 +368,8 @@ def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
 def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_train_again(
     model: AlignmentModel,
 ) -> None:
-    settings = AlignerConfig(model=model.as_text(), version="2")
-    with pytest.raises(ConfigurationError, match=r"version 3, found a model of 2; .*remove STORE --array durations"):
+    settings = AlignerConfig(model=model.as_text(), version="3")
+    with pytest.raises(ConfigurationError, match=r"version 4, found a model of 3; .*remove STORE --array durations"):
         TRAINED.make(PRESETS["hifigan"], settings)
 
 
@@ -376,7 +377,7 @@ def test_parts_are_refused_with_the_command_that_adds_durations(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, _, err = run(
-        capsys, "ljspeech", corpus_of_texts, tmp_path / "s", *OPTIONS, "--feature", "durations", "--part", "1/2"
+        capsys, "ljspeech", corpus_of_texts, tmp_path / "s", *OPTIONS, "--feature", "durations:least=0", "--part", "1/2"
     )
     assert (status, "--feature durations'" in err) == (2, True)
 
@@ -387,16 +388,16 @@ def test_a_killed_run_is_resumed_and_leaves_nothing(
     store, whole = tmp_path / "store", tmp_path / "whole"
     assert run(capsys, "ljspeech", corpus_of_texts, store, *OPTIONS)[0] == 0
     shutil.copytree(store, whole)
-    add_durations(whole)
+    add_durations(whole, least=0)
     before = contents(store)
     child = os.fork()
     if child == 0:
         # Killed when all shards are aligned.
         monkeypatch.setattr(add_arrays, "assemble_store", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        add_durations(store)
+        add_durations(store, least=0)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert contents(store) == {**before, ".lock": contents(store)[".lock"]}
-    add_durations(store)
+    add_durations(store, least=0)
     assert contents(store) == contents(whole)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

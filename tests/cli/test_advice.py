@@ -387,6 +387,7 @@ ROWS = [
         "run",
         made("--language", "en-us"),
         status=2,
+        values={"durations": "durations:least=0"},  # of noise, boundaries are not to be trusted
     ),
     Advice(
         "incomplete store, {MANIFEST} is missing",
@@ -769,6 +770,7 @@ ROWS = [
         "tts-prep add STORE --feature durations",
         "run",
         made("--language", "en-us"),
+        values={"durations": "durations:least=0"},
         instead="info STORE",
     ),
     Advice(
@@ -1586,7 +1588,7 @@ def test_phones_of_fastspeech2_come_from_arpabet_and_its_own_table(world: World)
     for options, status in ("--language en-us", 2), ("--symbols fastspeech2 --frontend arpabet", 0):
         command = ("ljspeech", world.corpus, world.store, *made, *options.split(), "--unknown", "drop", "--overwrite")
         assert world.run(*command)[0] == 0
-        assert world.run("add", world.store, "--feature", "durations")[0] == 0
+        assert world.run("add", world.store, "--feature", "durations:least=0")[0] == 0
         found, said = world.run("export", world.store, world.root / "NEW", "--to", "fastspeech2")
         assert (found, "with --symbols fastspeech2 and --frontend arpabet" in said) == (status, status == 2), said
 
@@ -1700,20 +1702,23 @@ def test_another_port_is_free(world: World) -> None:
 @types(
     "train it again by 'tts-prep remove STORE --array durations' and",
     "a folder of TextGrids or durations, or a CTM file; or a complete store, which",
+    "-alignments PATH, or --feature durations:least=0 to add them all the same",
 )
 def test_durations_that_nothing_gives_are_aligned_by_the_store(world: World) -> None:
     world.make("--language", "en-us")
     mel = PRESETS["parakeet"]
     with pytest.raises(ConfigurationError, match="'tts-prep add STORE --feature durations' aligns without any"):
         make_feature("durations", {}, mel)
-    assert world.run("add", world.store, "--feature", "durations")[0] == 0
+    status, said = world.run("add", world.store, "--feature", "durations")
+    assert (status, "or --feature durations:least=0 to add them all the same" in said) == (1, True)
+    assert world.run("add", world.store, "--feature", "durations:least=0")[0] == 0
     settings = read_manifest(world.store).specs["durations"].settings
     texts = {name: str(value) for name, value in settings.items()}
     again = r"'tts-prep remove STORE --array durations' and 'tts-prep add STORE --feature durations'"
     with pytest.raises(ConfigurationError, match=again):
         make_feature("durations", {**texts, "version": "0"}, mel)
     assert world.run("remove", world.store, "--array", "durations")[0] == 0
-    assert world.run("add", world.store, "--feature", "durations")[0] == 0
+    assert world.run("add", world.store, "--feature", "durations:least=0")[0] == 0
     make_feature("durations", texts, mel)
 
 

@@ -389,6 +389,7 @@ def add_durations(
     store: str | Path,
     *,
     sample: int = 1000,
+    least: float = 0.4,
     jobs: int = 1,
     backend: Backend = Backend(),
     progress: ShowProgress = in_notebooks,
@@ -399,16 +400,19 @@ def add_durations(
     then applied to all. The result does not depend on the number of jobs. The model is one of the settings of the
     array, so that an update aligns new rows with it. A store that has durations is not changed.
 
-    The column ``alignment_score`` is added, too: the mean log-likelihood of the frames of phones, relative to that of
-    the most likely phone of each frame.
+    Two columns are added, too: ``alignment_score``, the mean log-likelihood of the frames of phones, relative to that
+    of the most likely phone of each frame; and ``alignment_within_20_ms``, the estimated share of the boundaries that
+    are within 20 ms of the true ones.
 
     Args:
         sample: the maximum number of utterances to train on. They are chosen by their ids.
+        least: the estimated share of boundaries within 20 ms that the sample must have.
         jobs, backend: the number of worker processes, and where they run.
         progress: called with the number of finished shards.
 
     Raises:
-        StoreError: the store is incomplete, or its mels have a scale of their own. The store is unchanged.
+        StoreError: the store is incomplete, its mels have a scale of their own, or the estimate is below ``least``. The
+            store is unchanged.
         FeatureError: no utterance has phones.
     """
     path = Path(store)
@@ -416,5 +420,5 @@ def add_durations(
     if "durations" in manifest.specs:
         return manifest
     trained = doors.need("trained", "durations", is_record=True)
-    settings = trained.settings(sample=sample)
+    settings = trained.settings(sample=sample, least=least)
     return add_features(path, [trained.train(path, manifest, settings)], jobs=jobs, backend=backend, progress=progress)

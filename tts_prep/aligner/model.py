@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from tts_prep.acoustics.phones.model import (
 )
 from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, Transcript, frame_places
+from tts_prep.aligner.estimate import estimated_share, start_mass
 from tts_prep.errors import ConfigurationError, FeatureError
 
 MAX_STATES: Final = 3
@@ -195,6 +196,25 @@ class Recording:
     mel: npt.NDArray[Any]
 
 
+class Alignment(NamedTuple):
+    """The alignment of an utterance.
+
+    Attributes:
+        durations: [n_phonemes], the frames of each phoneme, whose sum is the number of frames.
+        score: the mean log-likelihood of the frames of phones, relative to that of the best class of each frame: 0 if
+            every frame sounds most like its own phone. NaN if all frames were divided evenly.
+        within: the estimated share of boundaries within 20 ms of the true ones; 0 if all were divided evenly.
+        evidence: the arguments of `estimated_share`.
+        silences: the frames of the first and the last phoneme that are silence before or after all phones.
+    """
+
+    durations: Durations
+    score: float
+    within: float
+    evidence: tuple[float, float, float]
+    silences: tuple[int, int] = (0, 0)
+
+
 @dataclass(frozen=True)
 class AlignmentModel:
     """Normal distributions for the states of each phone, and one for silence; see `tts_prep.aligner.model`.
@@ -202,6 +222,7 @@ class AlignmentModel:
     Attributes:
         vocabulary: the symbols of the store.
         decibels: decibels per unit of the mels.
+        hop_seconds: seconds per frame of the mels.
         phones: the names of the phones with a class of their own; all others share the last class.
         n_states: the number of states of each phone.
         weights, offsets: of the `PhoneModel`, little-endian float32 numbers as bytes.
@@ -209,13 +230,16 @@ class AlignmentModel:
 
     vocabulary: Vocabulary
     decibels: float
+    hop_seconds: float
     phones: tuple[str, ...]
     n_states: int
     weights: bytes
     offsets: bytes
 
     @classmethod
-    def train(cls, recordings: Sequence[Recording], vocabulary: Vocabulary, decibels: float) -> AlignmentModel:
+    def train(
+        cls, recordings: Sequence[Recording], vocabulary: Vocabulary, decibels: float, hop_seconds: float
+    ) -> AlignmentModel:
         """Train a model on recordings. The result depends on their order only by rounding.
 
         Raises:
@@ -238,7 +262,7 @@ class AlignmentModel:
             )
         frames, speech, transcripts = zip(*usable, strict=True)
         model, n_states = fit_states(frames, speech, transcripts, classes.n_classes)
-        return cls(vocabulary, decibels, phones, n_states, _bytes(model.weights), _bytes(model.offsets))
+        return cls(vocabulary, decibels, hop_seconds, phones, n_states, _bytes(model.weights), _bytes(model.offsets))
 
     @property
     def n_features(self) -> int:
@@ -254,16 +278,13 @@ class AlignmentModel:
         offsets = np.frombuffer(self.offsets, "<f4")
         return PhoneModel(np.frombuffer(self.weights, "<f4").reshape(-1, len(offsets)), offsets)
 
-    def align(self, recording: Recording) -> tuple[Durations, float]:
-        """Return the frames of each phoneme, [n_phonemes], and the score of the alignment.
+    def align(self, recording: Recording) -> Alignment:
+        """Return the alignment of an utterance.
 
-        The sum of the durations is the number of frames. A phone has at least one. A space or a punctuation mark has
-        the frames of the pause at this place, the first of several marks all of them. Silence at an end without such a
-        symbol belongs to the first or the last one. All other symbols, such as stress marks, have none.
-
-        The score is the mean log-likelihood of the frames of phones, relative to that of the best class of each frame:
-        0 if every frame sounds most like its own phone. If there are fewer frames than phones, or no phones, or values
-        that are not finite, all frames are divided evenly, and the score is NaN.
+        A phone has at least one frame. A space or a punctuation mark has the frames of the pause at this place, the
+        first of several marks all of them. Silence at an end without such a symbol belongs to the first or the last
+        one. All other symbols, such as stress marks, have none. If there are fewer frames than phones, or no phones, or
+        values that are not finite, all frames are divided evenly.
 
         Raises:
             FeatureError: a phoneme is not in the vocabulary.
@@ -272,24 +293,33 @@ class AlignmentModel:
         transcript, symbols = self._classes.located(recording.phonemes)
         n_frames, found = len(recording.mel), _features(recording.mel, self.decibels)[0]
         if not 0 < transcript.n_phones <= len(found):
-            return _equal_shares(n_frames, len(recording.phonemes)), float("nan")
-        scores, _ = self._model.scores(found)
+            return Alignment(_equal_shares(n_frames, len(recording.phonemes)), math.nan, 0.0, (0.0, 0.0, 0.0))
+        scores, deviations = self._model.scores(found)
         states, places_of_states = state_transcript(transcript, self.n_states, n_frames)
-        places = places_of_states[frame_places(scores, states)]
+        of_states = frame_places(scores, states)
+        places = places_of_states[of_states]
         classes = transcript.classes[places]
         spoken = classes != SILENCE
         of_frames = symbols[places]
         # Only the silences at both ends can have no symbol.
         last = len(recording.phonemes) - 1
-        of_frames[of_frames < 0] = np.where(np.flatnonzero(of_frames < 0) < np.argmax(spoken), 0, last)
+        at = np.flatnonzero(of_frames < 0)
+        n_before = int((at < np.argmax(spoken)).sum())
+        of_frames[at[:n_before]], of_frames[at[n_before:]] = 0, last
         durations = np.bincount(of_frames, minlength=last + 1)
-        return durations, float(phone_scores(scores[spoken], classes[spoken], self.n_states).mean(dtype=np.float64))
+        score = phone_scores(scores[spoken], classes[spoken], self.n_states).mean(dtype=np.float64)
+        starts = np.searchsorted(places_of_states, np.flatnonzero(~transcript.optional))
+        mass = start_mass(scores, states, of_states, starts, self.hop_seconds)
+        known = mass, float(deviations[spoken].mean(dtype=np.float64)), float(score)
+        silences = n_before, len(at) - n_before
+        return Alignment(durations, float(score), estimated_share(*known), known, silences)
 
     def as_text(self) -> str:
         """Return the model as text, the same for equal models."""
         numbers = {name: base64.b64encode(getattr(self, name)).decode() for name in ("weights", "offsets")}
         vocabulary = {"symbols": self.vocabulary.symbols, "pad": self.vocabulary.pad_id}
-        record = {**vocabulary, "decibels": self.decibels, "phones": self.phones, "states": self.n_states, **numbers}
+        mels = {"decibels": self.decibels, "hop_seconds": self.hop_seconds}
+        record = {**vocabulary, **mels, "phones": self.phones, "states": self.n_states, **numbers}
         return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
@@ -305,6 +335,7 @@ class AlignmentModel:
             record = json.loads(text)
             weights, offsets = (base64.b64decode(record[name], validate=True) for name in ("weights", "offsets"))
             phones, decibels = tuple(map(str, record["phones"])), float(record["decibels"])
+            hop_seconds = float(record["hop_seconds"])
             vocabulary = Vocabulary(tuple(map(str, record["symbols"])), int(record["pad"]))
             n_states = int(record["states"])
             if not 0 < n_states <= MAX_STATES:
@@ -312,13 +343,13 @@ class AlignmentModel:
             n_classes = n_state_classes(len(phones) + 2, n_states)
             if len(offsets) != 4 * n_classes or len(weights) % len(offsets):
                 raise ValueError("numbers are missing")
-            if not 0 < decibels < math.inf:
-                raise ValueError(f"{decibels} dB per unit")
+            if not (0 < decibels < math.inf and 0 < hop_seconds < math.inf):
+                raise ValueError(f"{decibels} dB per unit, {hop_seconds} s per frame")
             if not 0 <= vocabulary.pad_id < len(vocabulary.symbols):
                 raise ValueError("its symbols have no padding")
             if not all(np.isfinite(np.frombuffer(numbers, "<f4")).all() for numbers in (weights, offsets)):
                 raise ValueError("a number is not finite")
-            return cls(vocabulary, decibels, phones, n_states, weights, offsets)
+            return cls(vocabulary, decibels, hop_seconds, phones, n_states, weights, offsets)
         except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
             raise ConfigurationError(f"durations: the model of the aligner is damaged ({error})") from error
 

@@ -14,15 +14,16 @@ from tts_prep.acoustics.phones.model import n_features
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.format.layout import ALIGNMENT_SCORE, FRAME, PHONEME, UTTERANCE
+from tts_prep.format.layout import ALIGNMENT_SCORE, ALIGNMENT_SILENCES, ALIGNMENT_WITHIN, FRAME, PHONEME, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, TrainedKind, setting
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
+from tts_prep.quantities import count_text
 
-_VERSION: Final = "3"
+_VERSION: Final = "4"
 """The version of the algorithm: the same model of another version could give other durations."""
 
 _TRAIN_AGAIN: Final = (
@@ -35,6 +36,7 @@ class AlignerConfig:
     """The settings of durations that the store gives itself."""
 
     sample: int = setting(1000, "of a store that aligns itself: the number of utterances to train on")
+    least: float = setting(0.4, "the estimated share of boundaries within 20 ms below which the command ends")
     mel: str = setting("float32", "")
     model: str = setting("", "")
     version: str = setting(_VERSION, "")
@@ -42,11 +44,13 @@ class AlignerConfig:
     def __post_init__(self) -> None:
         if self.sample < 1:
             raise ConfigurationError(f"durations: sample: expected a positive number, found {self.sample}")
+        if not 0 <= self.least <= 1:
+            raise ConfigurationError(f"durations: least: expected a share from 0 to 1, found {self.least:g}")
 
 
 @dataclass(frozen=True)
 class AlignedDurations:
-    """The frames of every phoneme, whose sum is the number of frames of the mel, and the score of the alignment.
+    """The frames of every phoneme, whose sum is the number of frames of the mel, and how good the alignment is.
 
     Attributes:
         settings: the settings, with the model as text.
@@ -58,11 +62,14 @@ class AlignedDurations:
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
-        """``durations`` [n_phonemes] int32, and ``alignment`` [1] float64, the column `ALIGNMENT_SCORE`."""
+        """``durations`` [n_phonemes] int32, and ``alignment`` [4] float64, columns of the index."""
+        columns = (ALIGNMENT_SCORE, ALIGNMENT_WITHIN, *ALIGNMENT_SILENCES)
         of_score = {"model": json_sha256(self.settings.model)}
+        # The limit does not change values.
+        settings = {name: value for name, value in vars(self.settings).items() if name != "least"}
         return (
-            ArraySpec("durations", "int32", (), PHONEME, settings=vars(self.settings)),
-            ArraySpec("alignment", "float64", (1,), UTTERANCE, settings=of_score, index_columns=(ALIGNMENT_SCORE,)),
+            ArraySpec("durations", "int32", (), PHONEME, settings=settings),
+            ArraySpec("alignment", "float64", (4,), UTTERANCE, settings=of_score, index_columns=columns),
         )
 
     def source(self, utterance_id: str, speaker: str) -> None:
@@ -73,10 +80,11 @@ class AlignedDurations:
 
         If they cannot be aligned, frames are divided evenly, which is counted as a remark.
         """
-        found, score = self.model.align(Recording(utterance.phonemes, self._stored_mel(utterance)))
-        is_aligned = np.isfinite(score)
+        found = self.model.align(Recording(utterance.phonemes, self._stored_mel(utterance)))
+        is_aligned = np.isfinite(found.score)
         remarks = () if is_aligned else (("durations", "no phones or more phones than frames: divided evenly"),)
-        arrays = {"durations": found.astype(np.int32), "alignment": np.array([score])}
+        columns = np.array([found.score, found.within, *found.silences])
+        arrays = {"durations": found.durations.astype(np.int32), "alignment": columns}
         return FeatureValues(arrays, {"alignment": np.array([is_aligned])}, remarks)
 
     def _stored_mel(self, utterance: FeatureInput) -> npt.NDArray[np.floating]:
@@ -111,6 +119,9 @@ def make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
     return AlignedDurations(settings, model)
 
 
+_CHECKED: Final = 200
+"""The maximum number of utterances of the sample for which the estimate is made before all are aligned."""
+
 _MAX_SECONDS: Final = 20.0
 """The maximum duration of an utterance of the sample."""
 
@@ -119,7 +130,7 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     """Train the aligner on a sample of a complete store.
 
     Raises:
-        StoreError: its mels have a scale of their own.
+        StoreError: its mels have a scale of their own, or the estimate for the sample is below the limit.
         FeatureError: no utterance has phones.
     """
     config = Configuration.from_dict(store, manifest.configuration)
@@ -127,7 +138,16 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     if decibels is None:
         raise StoreError(f"{store}: its mels have no logarithmic scale, which aligning needs; give --alignments PATH")
     vocabulary = Vocabulary(tuple(manifest.vocabulary["symbols"]), manifest.vocabulary["pad"])
-    model = AlignmentModel.train(_sample(store, manifest, wanted.sample), vocabulary, decibels)
+    sample, array = _sample(store, manifest, wanted.sample), manifest.arrays["mel"]
+    model = AlignmentModel.train(sample, vocabulary, decibels, array["hop_length"] / array["sample_rate"])
+    share = float(np.mean([model.align(recording).within for recording in sample[:_CHECKED]]))
+    if share < wanted.least:
+        raise StoreError(
+            f"{store}: durations: an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after "
+            f"training on {count_text(len(sample), 'utterance')}, expected {wanted.least:.0%} at least: too little "
+            f"speech, or texts of other recordings (try 'tts-prep check {store}'); nothing was added; give "
+            "--alignments PATH, or --feature durations:least=0 to add them all the same"
+        )
     # From its text, from which an update reads it too, so that both have the same model.
     settings = replace(wanted, mel=config.store.mel_dtype, model=model.as_text())
     return AlignedDurations(settings, AlignmentModel.from_text(settings.model))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tts_prep.checks.findings import Findings, Floats
 from tts_prep.checks.mismatch import LEAST_UTTERANCES
-from tts_prep.checks.transcripts import LEAST_SAMPLE, alignment_deviations
+from tts_prep.checks.transcripts import LEAST_SAMPLE, alignment_deviations, alignment_shares
 from tts_prep.checks.voices import LEAST_IN_STORE
 from tts_prep.checks.waveforms import Waveform
 from tts_prep.errors import ConfigurationError
@@ -163,6 +163,7 @@ _COMPUTE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "mismatch": lambda found: found.mismatches,
     "text_fit": lambda found: found.text_fits[0],
     "alignment": alignment_deviations,
+    "boundaries": alignment_shares,
     "rights": missing_rights,
     "unspoken": lambda found: found.rows.compared.unspoken,
 }

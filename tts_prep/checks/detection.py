@@ -17,7 +17,7 @@ from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
 from tts_prep.format.files.atomic import replacing
 
-_DROWNED = ("wrong-text", "misaligned", "unspoken-end", "other-voice")
+_DROWNED = ("wrong-text", "misaligned", "unsure-durations", "unspoken-end", "other-voice")
 """Reasons that loud noise causes, too."""
 
 _OTHER_VOICE, _ALONE = 1.1, 2.0
@@ -182,6 +182,9 @@ def _notes(measures: Measures) -> Iterator[str]:
             "The texts fit their recordings no better than texts of other recordings of about as many phones: the "
             "transcripts do not belong to these recordings, or the phones are not those that are said."
         )
+    shares = measures.columns["boundaries"]
+    if len(shares) and (share := float(shares.mean())) < MEASURE["boundaries"].thresholds[0].limit:
+        yield f"Only an estimated {share:.0%} of the boundaries of phones are within 20 ms of the true ones."
     bandwidth = measures.columns["bandwidth"]
     known = bandwidth[np.isfinite(bandwidth)]
     if len(known) and (usual := float(np.percentile(known, 90))) < _LEAST_BANDWIDTH * dataset.sample_rate / 2:

@@ -19,7 +19,7 @@ from tts_prep.acoustics.phones.viterbi import Transcript, align
 from tts_prep.acoustics.threads import map_slices
 from tts_prep.compiler import Compiled
 from tts_prep.errors import broken
-from tts_prep.format.layout import ALIGNMENT_SCORE
+from tts_prep.format.layout import ALIGNMENT_SCORE, ALIGNMENT_WITHIN
 from tts_prep.loader import UtteranceDataset
 
 SAMPLE = 1000
@@ -141,6 +141,13 @@ def alignment_deviations(dataset: UtteranceDataset) -> Floats:
     # Phones that do not even fit into the recording have no score.
     has_phones = np.asarray(dataset.n_phonemes) > 0
     return np.where(np.isneginf(found) & ~has_phones, np.nan, found)
+
+
+def alignment_shares(dataset: UtteranceDataset) -> Floats:
+    """Return the estimated shares of boundaries within 20 ms of the true ones, [n]; NaN without the column."""
+    if ALIGNMENT_WITHIN not in dataset.columns:
+        return np.full(len(dataset), np.nan)
+    return np.array(dataset.columns[ALIGNMENT_WITHIN], np.float64)
 
 
 def score_deviations(scores: Floats, speakers: npt.NDArray[np.int64]) -> Floats:

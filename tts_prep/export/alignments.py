@@ -9,6 +9,7 @@ from tts_prep.acoustics.phones.symbols import BREAK, PAUSE, PHONE, symbol_kinds
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import ExportFolder
 from tts_prep.export.rows import export_rows
+from tts_prep.format.layout import ALIGNMENT_SILENCES
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 
@@ -80,14 +81,17 @@ def _aligned(dataset: UtteranceDataset) -> Iterator[tuple[str, list[LabelledTime
     for row in export_rows(dataset):
         utterance = row.utterance
         symbols = [(labels[number], kinds[number]) for number in utterance.phonemes.tolist()]
-        found = _segments(symbols, utterance.arrays["durations"].tolist(), hop)
+        silences = [int(utterance.meta.get(column, 0)) for column in ALIGNMENT_SILENCES]
+        found = _segments(symbols, utterance.arrays["durations"].tolist(), silences, hop)
         words = [_joined([*times]) for _, times in groupby(found, lambda time: bool(time.label))]
         phones = [time for time in found if time.end > time.start]
         words = _with_text([word for word in words if word.end > word.start], utterance.text.split())
         yield row.name, words, phones, found[-1].end
 
 
-def _segments(symbols: Sequence[tuple[str, int]], durations: Sequence[int], hop: float) -> list[LabelledTime]:
+def _segments(
+    symbols: Sequence[tuple[str, int]], durations: Sequence[int], silences: Sequence[int], hop: float
+) -> list[LabelledTime]:
     """Return the phones and pauses of an utterance, and the spaces between words, which may have no length.
 
     A mark is part of the label of its phone. What else is no phone, such as a symbol of start or end, is a pause.
@@ -95,11 +99,16 @@ def _segments(symbols: Sequence[tuple[str, int]], durations: Sequence[int], hop:
     Args:
         symbols: symbol and kind of each phoneme.
         durations: in frames.
+        silences: the frames of the first and the last symbol that are silence, and pauses of their own here.
         hop: seconds per frame.
     """
-    found: list[LabelledTime] = []
-    prefix, frame = "", 0
-    for (symbol, kind), frames in zip(symbols, durations, strict=True):
+    before, after = silences
+    found = [LabelledTime(0, before * hop, "")] if before else []
+    own = [*durations]
+    own[0] -= before
+    own[-1] -= after
+    prefix, frame = "", before
+    for (symbol, kind), frames in zip(symbols, own, strict=True):
         start, frame = frame * hop, frame + frames
         if kind == PHONE:
             found.append(LabelledTime(start, frame * hop, prefix + symbol))
@@ -112,7 +121,7 @@ def _segments(symbols: Sequence[tuple[str, int]], durations: Sequence[int], hop:
             prefix += symbol if symbol in _STRESS else ""
             if frames:
                 found.append(LabelledTime(start, frame * hop, ""))
-    return found
+    return [*found, LabelledTime(frame * hop, (frame + after) * hop, "")] if after else found
 
 
 def _joined(times: Sequence[LabelledTime]) -> LabelledTime:

@@ -35,6 +35,12 @@ PAGE: Final = 4096
 ALIGNMENT_SCORE: Final = "alignment_score"
 """The column of the scores of alignments, if a store has aligned itself."""
 
+ALIGNMENT_WITHIN: Final = "alignment_within_20_ms"
+"""The column of the estimated shares of boundaries within 20 ms of the true ones, if a store has aligned itself."""
+
+ALIGNMENT_SILENCES: Final = ("alignment_silence_start", "alignment_silence_end")
+"""The columns of the frames of the first and the last phoneme that are silence, if a store has aligned itself."""
+
 FRAME: Final = "frame"
 PHONEME: Final = "phoneme"
 SAMPLE: Final = "sample"

@@ -21,6 +21,9 @@ _NEVER = -1e9
 _GAP = 2
 """The number of unused places between two transcripts, as many as a path can advance from frame to frame."""
 
+_BAND = 32
+"""The number of classes on both sides of the best path that other paths may pass through."""
+
 _MAX_STEPS = 1 << 24
 """The maximum number of steps that are kept, in bytes; for longer recordings, most are computed twice."""
 
@@ -121,6 +124,85 @@ def frame_places(scores: Scores, transcript: Transcript) -> npt.NDArray[np.int64
     is_short = len(scores) * len(classes) <= _MAX_STEPS
     _trace_best_path(scores, classes, skips, len(scores) if is_short else math.isqrt(len(scores)), places)
     return places
+
+
+def start_masses(
+    scores: Scores, transcript: Transcript, places: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], window: int
+) -> Scores:
+    """Return the probability that each of some classes begins near the first frame that the best path gives it, [n].
+
+    It is that of all paths near the best one, by the forward-backward algorithm (Rabiner, 1989).
+
+    Args:
+        scores: [n_frames, n_classes], log-likelihoods; less than one per frame, because frames depend on one another.
+        places: [n_frames], from `frame_places`.
+        starts: [n], ascending places in the transcript of classes that are not optional.
+        window: the number of frames before and after that are near.
+    """
+    classes, skips = transcript.states
+    number = np.full(len(transcript.classes), -1)
+    number[starts] = np.arange(len(starts))
+    firsts, can_skip = np.searchsorted(places, starts), (skips == 0).astype(np.float32)
+    masses = np.zeros(len(starts), np.float32)
+    _sum_starts(np.exp(scores), classes, can_skip, places, firsts, number, window, masses)
+    return masses
+
+
+@partial(Compiled, any_order=True)
+def _sum_starts(
+    likelihoods: Any, classes: Any, can_skip: Any, places: Any, firsts: Any, number: Any, window: int, masses: Any
+) -> None:
+    """Fill in the result of `start_masses`.
+
+    Rows have the classes near the best path, with _GAP unused values at both ends.
+
+    Args:
+        likelihoods: [n_frames, n_classes] float32.
+        classes, can_skip: [n + _GAP], and whether each can be reached from the one before the previous one, 1 or 0.
+        firsts: the first frame of each start in the best path.
+        number: [n], which start each class is, or -1.
+    """
+    n, n_frames, width = len(number), len(places), 2 * _BAND + 1
+    rows = np.zeros((n_frames + 1, width + 2 * _GAP), np.float32)
+    # As if a frame before the first one had the place before the first class.
+    rows[0, _GAP + _BAND - places[0] - 1] = 1
+    after, later = np.zeros(width + 2 * _GAP, np.float32), np.zeros(width + 2 * _GAP, np.float32)
+    sums = np.empty(n_frames, np.float32)
+    for frame in range(n_frames):
+        low, row, of_frame, total = places[frame] - _BAND, rows[frame + 1], likelihoods[frame], np.float32(0)
+        last, shift = rows[frame], _GAP + (places[frame] - places[frame - 1] if frame else 0)
+        for j in range(max(0, -low), min(width, n - low)):
+            i, k = low + j, j + shift
+            value = (last[k] + last[k - 1] + can_skip[i] * last[k - 2]) * of_frame[classes[i]]
+            row[j + _GAP] = value
+            total += value
+        sums[frame] = max(total, np.float32(1e-30))
+        row /= sums[frame]
+    low = places[-1] - _BAND
+    for i in range(max(n - 2, low), n):
+        after[i - low + _GAP] = 1
+    for frame in range(n_frames - 1, -1, -1):
+        low = places[frame] - _BAND
+        row, last, of_frame, total = rows[frame + 1], rows[frame], likelihoods[frame], np.float32(1e-30)
+        shift = _GAP + (places[frame] - places[frame - 1] if frame else 0)
+        later[:] = 0
+        for j in range(max(0, -low), min(width, n - low)):
+            later[j + _GAP] = after[j + _GAP] * of_frame[classes[low + j]]
+            total += after[j + _GAP] * row[j + _GAP]
+        for i in range(places[max(frame - window, 0)], places[min(frame + window, n_frames - 1)] + 1):
+            if number[i] >= 0 and abs(firsts[number[i]] - frame) <= window and abs(i - places[frame]) <= _BAND:
+                k = i - low + shift
+                value = (last[k - 1] + can_skip[i] * last[k - 2]) * later[i - low + _GAP]
+                masses[number[i]] += value / (sums[frame] * total)
+        if frame:
+            step = places[frame] - places[frame - 1]
+            low, total, after[:] = places[frame - 1] - _BAND, np.float32(1e-30), 0
+            for j in range(max(0, -low), min(width, n - low)):
+                k = j - step + _GAP
+                value = later[k] + later[k + 1] + can_skip[low + j + 2] * later[k + 2]
+                after[j + _GAP] = value
+                total += value
+            after /= total
 
 
 @Compiled

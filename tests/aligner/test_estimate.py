@@ -1,0 +1,112 @@
+"""The estimated share of right boundaries: probabilities by hand, and what commands say of good and bad stores."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run
+from corpora import write_text
+from killing import contents
+from praatio import textgrid
+
+from tts_prep.acoustics.phones.viterbi import Transcript, frame_places, start_masses
+from tts_prep.aligner.estimate import estimated_share
+from tts_prep.format.layout import ALIGNMENT_WITHIN
+from tts_prep.loader import UtteranceDataset
+
+OPTIONS = ("--preset", "hifigan", "--quiet")
+
+
+@pytest.mark.parametrize("window", [0, 1])
+@pytest.mark.parametrize("n_frames", [4, 7])
+def test_the_probability_of_a_start_is_that_of_all_paths_near_it(n_frames: int, window: int) -> None:
+    # Silence that may be there, two phones, a pause that may be there, a phone, and silence that may be there.
+    transcript = Transcript(np.array([0, 1, 2, 0, 1, 0]), np.array([True, False, False, True, False, True]))
+    scores = np.random.default_rng(n_frames).normal(0, 1, (n_frames, 3)).astype(np.float32)
+    places, starts = frame_places(scores, transcript), np.array([1, 2, 4])
+    totals, total = np.zeros(3), 0.0
+    for path in itertools.combinations_with_replacement(range(6), n_frames):
+        if {1, 2, 4} <= {*path}:
+            weight = float(np.exp(scores[np.arange(n_frames), transcript.classes[list(path)]].sum()))
+            near = [abs(path.index(start) - places.tolist().index(start)) <= window for start in (1, 2, 4)]
+            totals, total = totals + weight * np.array(near), total + weight
+    np.testing.assert_allclose(start_masses(scores, transcript, places, starts, window), totals / total, rtol=1e-5)
+
+
+def test_the_estimate_grows_with_the_certainty_of_boundaries_the_distinctness_of_sounds_and_the_score() -> None:
+    by_mass = [estimated_share(mass, 4.0, -1.0) for mass in np.linspace(0, 1, 11)]
+    by_deviation = [estimated_share(0.8, deviation, -1.0) for deviation in np.linspace(0, 20, 11)]
+    by_score = [estimated_share(0.8, 4.0, score) for score in np.linspace(-20, 0, 11)]
+    for shares in by_mass, by_deviation, by_score:
+        assert shares == sorted(shares)
+        assert 0 <= shares[0] < 0.1
+        assert shares[0] + 0.5 < shares[-1] <= 1
+
+
+@pytest.fixture(scope="module")
+def exchanged(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the demo corpus, in which each recording has the text of another one."""
+    corpus = tmp_path_factory.mktemp("exchanged") / "corpus"
+    shutil.copytree(demo_corpus, corpus)
+    rows = [line.split("|", 1) for line in (corpus / "metadata.csv").read_text("utf-8").splitlines()]
+    texts = [text for _, text in rows]
+    lines = [f"{uid}|{text}\n" for (uid, _), text in zip(rows, [*texts[7:], *texts[:7]], strict=True)]
+    write_text(corpus / "metadata.csv", "".join(lines))
+    return corpus
+
+
+def estimates(store: Path) -> np.ndarray:
+    return np.array(UtteranceDataset(store).columns[ALIGNMENT_WITHIN])
+
+
+def test_durations_of_texts_that_are_not_said_or_of_one_recording_end_the_command_unless_told_otherwise(
+    demo_corpus: Path, exchanged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for corpus, limit in (exchanged, ()), (demo_corpus, ("--limit", 1)):
+        store = tmp_path / "store"
+        assert run(capsys, "ljspeech", corpus, store, *OPTIONS, *limit, "--overwrite")[0] == 0
+        before = contents(store)
+        status, _, err = run(capsys, "add", store, "--feature", "durations")
+        assert status == 1
+        assert "expected 40% at least: too little speech, or texts of other recordings" in err
+        assert {**contents(store), ".lock": b""} == {**before, ".lock": b""}
+        assert run(capsys, "check", store, "--quiet")[0] == 0
+        status, out, _ = run(capsys, "add", store, "--feature", "durations:least=0")
+        assert status == 0
+        assert f"an estimated {estimates(store).mean():.0%} of the boundaries are within 20 ms" in out
+        assert estimates(store).mean() < (0.08 if corpus == exchanged else 0.4)
+        if corpus == exchanged:
+            checked = run(capsys, "check", store)[1]
+            assert "unsure-durations         36" in checked
+            assert "% of the boundaries of phones are within 20 ms of the true ones" in checked
+    assert run(capsys, "add", store, "--feature", "durations:least=2")[0] == 2
+
+
+def test_durations_of_texts_that_are_said_are_added_and_their_estimates_are_shown(
+    demo_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, page = tmp_path / "store", tmp_path / "page.html"
+    status, _, err = run(capsys, "ljspeech", demo_corpus, store, *OPTIONS, "--feature", "durations")
+    assert status == 0, err
+    # Of frontends' phones of synthetic voices, 74 to 85 % are within 20 ms.
+    assert 0.7 < estimates(store).mean() < 0.9
+    assert "Only an estimated" not in run(capsys, "check", store)[1]
+    assert run(capsys, "report", store, "-o", page, "--quiet")[0] == 0
+    assert "Boundaries within 20 ms" in page.read_text("utf-8")
+    assert "least" not in UtteranceDataset(store).arrays["durations"].settings
+    # The 0.15 s of a quiet room at both ends are pauses in exports, not a part of the first and the last phone.
+    assert run(capsys, "export", store, tmp_path / "grids", "--to", "textgrid", "--quiet")[0] == 0
+    differences = []
+    for path in sorted((tmp_path / "grids").rglob("*.TextGrid")):
+        found, exact = (
+            textgrid.openTextgrid(str(one), False).getTier("phones").entries
+            for one in (path, demo_corpus / "TextGrid" / path.name)
+        )
+        assert found[-1].end < textgrid.openTextgrid(str(path), True).maxTimestamp
+        differences.append(abs(found[0].start - next(entry.start for entry in exact if entry.label != "sp")))
+    assert len(differences) == 36
+    assert np.median(differences) < 0.02
