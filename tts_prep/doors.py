@@ -69,9 +69,9 @@ class Room:
 
 
 @cache
-def kinds() -> Mapping[str, str]:
-    """Return what the rows of each door name."""
-    return dict(json.loads((_FOLDER / "doors.json").read_text("utf-8")))
+def kinds(what: str = "rows") -> Mapping[str, str]:
+    """Return what the rows of each door name; ``typed``: what users type that needs a door, or a name of it."""
+    return dict(json.loads((_FOLDER / "doors.json").read_text("utf-8"))[what])
 
 
 @lru_cache(maxsize=1)
@@ -177,7 +177,8 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
     """
     found = row(door, name)
     if found is None:
-        raise MissingPackageError(f"{door}: {name!r} is no part of this installation; install all of tts-prep")
+        typed = kinds("typed").get(f"{door} {name}", kinds("typed").get(door, door)).format(name=name)
+        raise MissingPackageError(f"{typed}: no part of this installation; install all of tts-prep")
     return load(door, found, is_valid=(lambda _: True) if is_record else callable)
 
 

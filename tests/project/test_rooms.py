@@ -19,6 +19,7 @@ import tts_prep
 from tts_prep import doors
 from tts_prep.cli.main import cli
 from tts_prep.compiler import one_process_at_a_time
+from tts_prep.errors import MissingPackageError
 
 PACKAGE = Path(tts_prep.__file__).parent
 ROOT = PACKAGE.parent
@@ -113,6 +114,25 @@ def test_no_rooms_need_each_other() -> None:
 
 def test_every_row_goes_through_a_door_that_is_there() -> None:
     assert {door for room in doors.rooms().values() for door in room.rows} == set(doors.kinds())
+
+
+def test_what_needs_a_room_is_named_as_users_type_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = doors.kinds("typed")
+    needed = {
+        (node.args[0].value, node.args[1].value if isinstance(node.args[1], ast.Constant) else "NAME")
+        for tree in modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "doors.need"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert [pair for pair in sorted(needed) if not {pair[0], " ".join(pair)} & typed.keys()] == [("symbols", "NAME")]
+    assert {key.split(" ")[0] for key in typed} <= doors.kinds().keys()
+    monkeypatch.setattr(doors, "row", lambda *_: None)
+    with pytest.raises(MissingPackageError, match=r"^--corrections and --exclude: no part of this installation; "):
+        doors.need("corrections", "chosen")
+    with pytest.raises(MissingPackageError, match=r"^a store at a URL \(s3://…\): no part"):
+        doors.need("schemes", "s3")
 
 
 def test_every_row_names_what_there_is() -> None:
