@@ -39,8 +39,7 @@ import soxr
 import torch
 import yaml
 
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig
 from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
 from tts_prep.vocoders.systems import read_vocoder_config

@@ -16,8 +16,7 @@ from recordings import CONTAINERS, LOSSLESS, RATE, recording
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import reading
 from tts_prep.preprocess.audio.containers.inspection import inspect
-from tts_prep.preprocess.audio.containers.pcm import PcmFile
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, PlainSamples
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, PcmFile, PlainSamples
 
 ENCODINGS = [
     (container, subtype, order)

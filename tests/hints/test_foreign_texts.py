@@ -11,8 +11,7 @@ from corpora import record, write_text
 from tts_prep.errors import TextError
 from tts_prep.hints.rows import language_of_texts
 from tts_prep.preprocess import get_frontend
-from tts_prep.preprocess.text.language_codes import espeak_lacks
-from tts_prep.preprocess.text.scripts import likely_language
+from tts_prep.preprocess.text.language_codes import espeak_lacks, likely_language
 
 # Ordinary sentences, written for this test.
 SPANISH = (

@@ -23,8 +23,7 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
 from tts_prep.preprocess.run import prepare
-from tts_prep.recipes.fastpitch import TTSCollate
-from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset
+from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset, TTSCollate
 
 N_FRAMES = (5, 7)
 KINDS = ("mel", "pitch", "energy", "duration")

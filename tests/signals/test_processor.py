@@ -9,8 +9,7 @@ from corpora import speech_like
 from reference_mel import reference_mel
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.signals.processor import AudioProcessor
 

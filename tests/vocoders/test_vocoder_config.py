@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import ReadingConfig
+from tts_prep.preprocess.audio.config import Compression, ReadingConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS
 from tts_prep.preprocess.configuration.settings import configure
 from tts_prep.vocoders.systems import VocoderSettings, read_vocoder_config

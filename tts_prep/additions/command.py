@@ -28,7 +28,7 @@ from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
-    from tts_prep.cli.features import ParsedFeatures
+    from tts_prep.cli.preparing import ParsedFeatures
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.plan.planned_store import CorpusRows
 
@@ -190,7 +190,7 @@ def _add_columns(store: Path, file: Path, of: _How) -> list[tuple[str, Path, boo
 
 def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_arrays import add_features
-    from tts_prep.cli.features import add_models, parse_features, say_array
+    from tts_prep.cli.preparing import add_models, parse_features, say_array
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration

@@ -14,7 +14,6 @@ from io import FileIO
 from typing import Final
 
 from tts_prep.preprocess.audio.containers.inspection import FLOAT, PCM, WavFormat, wav_samples
-from tts_prep.preprocess.audio.containers.pcm import are_known, plain_samples, plain_wav
 from tts_prep.preprocess.audio.containers.stream import (
     MAX_CHUNKS,
     UNKNOWN_32,
@@ -23,6 +22,7 @@ from tts_prep.preprocess.audio.containers.stream import (
     Container,
     PlainSamples,
     Stream,
+    are_known,
     at,
     begins_with,
     check_alone,
@@ -31,6 +31,8 @@ from tts_prep.preprocess.audio.containers.stream import (
     chunks,
     end_of_samples,
     numbers,
+    plain_samples,
+    plain_wav,
     several_streams,
 )
 

@@ -15,7 +15,7 @@ from tts_prep.format.files.paths import read_regular
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.source_utterance import ANONYMOUS, SourceUtterance
-from tts_prep.preprocess.text.scripts import is_labels
+from tts_prep.preprocess.text.language_codes import is_labels
 from tts_prep.quantities import count_text
 
 NORMALIZED: Final = ".normalized.txt"

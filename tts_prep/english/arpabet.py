@@ -19,8 +19,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
     join_symbols,
 )
-from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.scripts import likely_language
+from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import Vocab

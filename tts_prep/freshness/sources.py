@@ -195,7 +195,7 @@ def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
 
 def _imported(manifest: Manifest, config: Configuration, imports: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
     """Return the features of the arrays of a store that commands have imported; of one name the last one."""
-    from tts_prep.cli.features import parse_features
+    from tts_prep.cli.preparing import parse_features
 
     features: dict[str, Feature] = {}
     for of_command in imports:
@@ -226,8 +226,7 @@ def _difference(store: Path, command: Mapping[str, Any]) -> str:
 
 def _compared(store: Path, made: Mapping[str, Any]) -> str:
     """Return in what a complete store differs from the sources of the command that made it; empty if in nothing."""
-    from tts_prep.cli.features import parse_features
-    from tts_prep.cli.preparing import chosen_settings, corrections_of
+    from tts_prep.cli.preparing import chosen_settings, corrections_of, parse_features
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.plan.planned_store import CorpusRows
     from tts_prep.preprocess.run import prepare

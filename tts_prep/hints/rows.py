@@ -18,15 +18,16 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
-from tts_prep.preprocess.text.language_codes import espeak_lacks, subtags
-from tts_prep.preprocess.text.scripts import (
+from tts_prep.preprocess.text.language_codes import (
     COMMON,
     WORD,
     arpabet_phones,
+    espeak_lacks,
     is_comparable,
     is_labels,
     is_pinyin,
     other_language,
+    subtags,
 )
 
 _MAX_TEXTS = 200

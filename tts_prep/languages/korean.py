@@ -21,8 +21,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     join_symbols,
     made_once,
 )
-from tts_prep.preprocess.text.language_codes import subtags
-from tts_prep.preprocess.text.scripts import likely_language
+from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
 from tts_prep.toml_files import word_tables

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tts_prep.recipes.f5tts import F5TTSDataset as F5TTSDataset
     from tts_prep.recipes.f5tts import collate_f5tts as collate_f5tts
     from tts_prep.recipes.f5tts import load_f5tts_dataset as load_f5tts_dataset
-    from tts_prep.recipes.fastpitch import TTSCollate as TTSCollate
     from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset as FastSpeech2Dataset
+    from tts_prep.recipes.fastspeech2 import TTSCollate as TTSCollate
     from tts_prep.recipes.hifigan import HiFiGANDataset as HiFiGANDataset
     from tts_prep.recipes.hifigan import collate_hifigan as collate_hifigan
     from tts_prep.recipes.hifigan import hifigan_filelists as hifigan_filelists

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression, LogMagnitude
-from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
+from tts_prep.preprocess.audio.config import Compression, LogMagnitude, MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.vocoders.files import ConfigTable, read_table, short
 

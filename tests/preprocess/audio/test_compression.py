@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression, LogMagnitude, UnitMagnitude
+from tts_prep.preprocess.audio.config import Compression, LogMagnitude, UnitMagnitude
 from tts_prep.preprocess.audio.presets import PRESETS
 
 

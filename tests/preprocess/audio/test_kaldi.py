@@ -11,8 +11,7 @@ from reference_mel import EPSILON, WINDOWS, fbank
 from stores import of_room
 
 from tts_prep.errors import AudioError, ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor, mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
 

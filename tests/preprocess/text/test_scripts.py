@@ -8,7 +8,7 @@ from commands import run
 from tts_prep.errors import TextError
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.text.frontends.frontend import FOREIGN_LETTERS, LIKELY_LANGUAGE, OTHER_LANGUAGE
-from tts_prep.preprocess.text.scripts import check_script, likely_language
+from tts_prep.preprocess.text.language_codes import check_script, likely_language
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig, ReadingConfig
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from tts_prep.errors import AudioError
 from tts_prep.format.files.paths import open_regular
 from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
-from tts_prep.preprocess.audio.containers.pcm import PcmFile
-from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, Stream, read_from
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, PcmFile, Stream, read_from
 from tts_prep.preprocess.audio.framing import FULL_SCALE, Samples, Waveform, as_float
 from tts_prep.preprocess.source_utterance import open_recording
 

@@ -19,8 +19,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
-from tts_prep.preprocess.audio.compression import Compression
-from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.configuration.records import Configuration, OodConfig, StoreConfig, TextConfig, make_frontend
 from tts_prep.preprocess.corpora.lines import split_checksums

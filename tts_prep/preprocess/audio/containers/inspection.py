@@ -15,7 +15,6 @@ from io import FileIO
 import numpy as np
 
 from tts_prep import doors
-from tts_prep.preprocess.audio.containers.pcm import plain_wav
 from tts_prep.preprocess.audio.containers.stream import (
     UNKNOWN_32,
     UNKNOWN_64,
@@ -30,6 +29,7 @@ from tts_prep.preprocess.audio.containers.stream import (
     end_of_samples,
     id3v2_size,
     numbers,
+    plain_wav,
 )
 
 _BEGINNING = re.compile(rb"(?:RIFF|RIFX|RF64|BW64)....WAVE", re.DOTALL)

@@ -31,8 +31,16 @@ from tts_prep.preprocess.text.frontends.frontend import (
     VocabFrontend,
 )
 from tts_prep.preprocess.text.frontends.plain import MARKS, NOT_SPOKEN, separate_punctuation
-from tts_prep.preprocess.text.language_codes import MINUS, normalize, rules_of, subtags, with_minus_words
-from tts_prep.preprocess.text.scripts import check_script, foreign_letters, likely_language
+from tts_prep.preprocess.text.language_codes import (
+    MINUS,
+    check_script,
+    foreign_letters,
+    likely_language,
+    normalize,
+    rules_of,
+    subtags,
+    with_minus_words,
+)
 from tts_prep.preprocess.text.symbols import TIE, get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab

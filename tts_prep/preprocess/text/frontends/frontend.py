@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.text.scripts import likely_language
+from tts_prep.preprocess.text.language_codes import likely_language
 from tts_prep.preprocess.text.symbols import Table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens
 from tts_prep.preprocess.text.vocab import UNKNOWN_POLICIES, Vocab

@@ -16,8 +16,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
     join_symbols,
     split_symbols,
 )
-from tts_prep.preprocess.text.language_codes import normalize, rules_of
-from tts_prep.preprocess.text.scripts import arpabet_phones, likely_language
+from tts_prep.preprocess.text.language_codes import arpabet_phones, likely_language, normalize, rules_of
 from tts_prep.preprocess.text.symbols import get_table, tables_with
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import PADDING, OpenVocab, Vocab
