@@ -31,7 +31,7 @@ import soundfile
 from corpus import read_rows
 
 from tts_prep.preprocess import read_corpus
-from tts_prep.preprocess.plan.contents import content_of
+from tts_prep.preprocess.plan.shard_settings import content_of
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 SECONDS = 3.0

@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final
 
-from tts_prep.preprocess.text.frontends.registry import get_frontend
+from tts_prep.preprocess.text.frontends.frontend import get_frontend
 
 PAUSES: Final = {"sp", "sil", "spn", ""}
 N_SHOWN: Final = 8

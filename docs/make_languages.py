@@ -17,8 +17,12 @@ from pathlib import Path
 
 from tts_prep.errors import TextError
 from tts_prep.preprocess import get_frontend
-from tts_prep.preprocess.text.frontends.frontend import OTHER_LANGUAGE, UNKNOWN_SYMBOLS, UNSPOKEN_CHARACTERS
-from tts_prep.preprocess.text.frontends.registry import default_frontend
+from tts_prep.preprocess.text.frontends.frontend import (
+    OTHER_LANGUAGE,
+    UNKNOWN_SYMBOLS,
+    UNSPOKEN_CHARACTERS,
+    default_frontend,
+)
 
 SENTENCES = Path(__file__).with_name("languages.txt")
 

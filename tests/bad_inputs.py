@@ -30,7 +30,7 @@ from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.run import prepare
 
 
@@ -469,7 +469,7 @@ def _library() -> Iterator[Case]:
     from tts_prep.loader import LengthBucketBatchSampler, UtteranceDataset
     from tts_prep.preprocess.audio.presets import get_preset
     from tts_prep.preprocess.make.shard_run import FailureLimit
-    from tts_prep.preprocess.text.frontends.registry import get_frontend
+    from tts_prep.preprocess.text.frontends.frontend import get_frontend
     from tts_prep.preprocess.text.vocab import Vocab
 
     yield Case("`UtteranceDataset`: no such folder", lambda w: UtteranceDataset(w.root / "NOWHERE"))

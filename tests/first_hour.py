@@ -29,7 +29,7 @@ from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.loader import DataLoader, UtteranceDataset
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.run import prepare
 
 

@@ -40,7 +40,7 @@ from tts_prep.format.records.failures import Failure
 from tts_prep.imports.alignment_files import read_durations
 from tts_prep.imports.arrays import ImportedArray
 from tts_prep.preprocess.configuration.records import StoreConfig
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.plan.shard_plans import plan_shards
 from tts_prep.preprocess.source_utterance import SourceUtterance, open_recording
 

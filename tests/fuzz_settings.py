@@ -28,7 +28,7 @@ from tts_prep.imports.alignment import ROUNDINGS, AlignmentConfig, AlignmentFold
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.plan.shard_settings import extractor_of
 from tts_prep.preprocess.text.symbols import choose_symbols
 from tts_prep.preprocess.text.vocab import Vocab

@@ -20,7 +20,7 @@ from mounting import mounted
 
 from tts_prep.cli.main import cli
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.run import prepare
 
 

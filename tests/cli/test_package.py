@@ -19,7 +19,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Corpus, Option, get_frontend
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 
 if sys.version_info >= (3, 11):
     import tomllib

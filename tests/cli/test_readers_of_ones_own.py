@@ -12,7 +12,7 @@ from corpora import TEXTS, write_ljspeech
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.preprocess.configuration.settings import configure
-from tts_prep.preprocess.corpora.registry import import_reader, read_corpus
+from tts_prep.preprocess.corpora.corpus import import_reader, read_corpus
 from tts_prep.preprocess.run import prepare
 
 MODULE = """

@@ -70,7 +70,7 @@ def test_the_help_has_the_options_in_the_order_of_the_file(command: click.Comman
 
 @pytest.mark.parametrize(
     ("room", "section", "record"),
-    [("additions", "source", "_Source"), ("additions", "tables", "_Tables"), ("additions", "how", "_How")],
+    [("additions", "source", "_Source")],
 )
 def test_the_fields_of_a_record_have_the_names_and_types_of_its_options(room: str, section: str, record: str) -> None:
     module = pytest.importorskip(f"tts_prep.{room}.command")

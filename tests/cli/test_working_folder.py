@@ -91,7 +91,7 @@ def test_a_reader_of_ones_own_is_found_in_the_working_folder_and_replaces_no_mod
     poison(folder, mark)
     (folder / "mine.py").write_text("def read(corpus):\n    return []\n")
     script.write_text(
-        "from tts_prep.preprocess.corpora.registry import import_reader as find\nfind('mine:read')\n"
+        "from tts_prep.preprocess.corpora.corpus import import_reader as find\nfind('mine:read')\n"
         "import socket, runpy, h5py\n"
     )
     done = run(folder, script)

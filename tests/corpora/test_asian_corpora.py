@@ -12,7 +12,7 @@ from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
 from tts_prep.imports.alignment import read_alignment
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.preprocess.corpora.corpus import CORPORA
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 JOBS = ("--jobs", 1)

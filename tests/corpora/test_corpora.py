@@ -11,8 +11,8 @@ from tts_prep.corpora.kaldi import read_kaldi
 from tts_prep.corpora.readers import read_vctk
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
+from tts_prep.preprocess.corpora.corpus import CORPORA, get_corpus
 from tts_prep.preprocess.corpora.lines import with_splits
-from tts_prep.preprocess.corpora.registry import CORPORA, get_corpus
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 read_libritts = CORPORA["libritts"].read

@@ -29,7 +29,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from memory import peak_memory
-from tts_prep.preprocess.corpora.registry import read_corpus
+from tts_prep.preprocess.corpora.corpus import read_corpus
 from tts_prep.preprocess.source_utterance import SourceUtterance
 options = {"files": [Path(sys.argv[1]).name], **({"lists": sys.argv[2:]} if sys.argv[2:] else {})}
 items, _ = read_corpus("manifest", Path(sys.argv[1]).parent, options=options)

@@ -13,7 +13,7 @@ from corpora import record, write_text
 
 from tts_prep.hints.commands import likely_commands
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.preprocess.corpora.corpus import CORPORA
 
 Rows = list[tuple[str, str, str]]
 

@@ -17,7 +17,7 @@ from corpora import SAMPLE_RATE, speech_like
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Provenance, add_array, add_provenance
-from tts_prep.preprocess.corpora.registry import get_corpus
+from tts_prep.preprocess.corpora.corpus import get_corpus
 
 pytestmark = pytest.mark.whole
 

@@ -13,7 +13,7 @@ from tts_prep.languages.chinese.normalization import cardinal, normalize_chinese
 from tts_prep.languages.chinese.pinyin import initial_and_final, ipa, is_pinyin
 from tts_prep.lexicon.words import Words
 from tts_prep.preprocess import get_frontend
-from tts_prep.preprocess.text.frontends.registry import default_frontend
+from tts_prep.preprocess.text.frontends.frontend import default_frontend
 from tts_prep.preprocess.text.symbols import get_table
 
 # Not imported for that, which takes a second in every test worker.

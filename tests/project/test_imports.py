@@ -7,7 +7,7 @@ import pytest
 
 import tts_prep.loader
 from tts_prep.doors import rows
-from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.preprocess.corpora.corpus import CORPORA
 
 HEAVY = {
     "librosa", "scipy", "numba", "soundfile", "soxr", "joblib", "click", "torch", "paddle", "tqdm", "sklearn",

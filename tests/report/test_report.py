@@ -29,9 +29,8 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.spectrogram import mel_picture, sound
 from tts_prep.preprocess import add_columns
 from tts_prep.report.charts import histogram
-from tts_prep.report.columns import NumberColumn
+from tts_prep.report.columns import NumberColumn, end_groups, suspect_groups
 from tts_prep.report.comparison import compare, comparison_html
-from tts_prep.report.groups import end_groups, suspect_groups
 from tts_prep.report.page import Cards, report_html
 from tts_prep.report.speakers import pitch_ranges, speaker_table
 from tts_prep.report.summary import cover, summarise

@@ -24,8 +24,8 @@ from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepa
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.registry import make_feature
-from tts_prep.preprocess.plan.contents import content_of
 from tts_prep.preprocess.plan.planned_store import CorpusRows
+from tts_prep.preprocess.plan.shard_settings import content_of
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 add_features = of_room("additions.add_arrays", "add_features")

@@ -73,7 +73,7 @@ class _Source:
     def rows(self, store: Path, config: Configuration) -> CorpusRows | None:
         """Return the rows of the corpus, if it is given."""
         from tts_prep.cli.preparing import split_lists
-        from tts_prep.preprocess.corpora.registry import import_reader
+        from tts_prep.preprocess.corpora.corpus import import_reader
         from tts_prep.preprocess.plan.planned_store import CorpusRows, stored_corrections
 
         if self.corpus is None:
@@ -83,22 +83,6 @@ class _Source:
         return CorpusRows.read(config, self.corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
 
 
-@dataclass(frozen=True)
-class _Tables:
-    """Columns from elsewhere."""
-
-    tables: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True)
-class _How:
-    """How things are added."""
-
-    replace: bool = False
-    depends_on: str | None = None
-    jobs: int | None = None
-
-
 _OPTIONS: Final = OptionTable(__file__)
 
 
@@ -106,13 +90,13 @@ _OPTIONS: Final = OptionTable(__file__)
 @click.argument("store", type=WRITTEN_STORE)
 @takes(_Source, _OPTIONS["source"])
 @with_options(OPTIONS, "features")
-@takes(_Tables, _OPTIONS["tables"])
+@with_options(_OPTIONS, "tables")
 @with_options(OPTIONS, "provenance")
-@takes(_How, _OPTIONS["how"])
+@with_options(_OPTIONS, "how")
 @_with_additions
 @quiet_option
 def add(
-    source: _Source, of: _Tables, how: _How, store: Path, licence: str | None, origin: str | None, **options: Any
+    source: _Source, store: Path, tables: tuple[Path, ...], licence: str | None, origin: str | None, **options: Any
 ) -> None:
     r"""Add features, durations, models' outputs, imported arrays, measures, columns or a licence to a complete STORE.
 
@@ -133,14 +117,14 @@ def add(
     """
     asked = [addition for addition in additions() if addition.add and options[addition.options[0].name]]
     if any(options[option.name] for option in OPTIONS["features"]):
-        _add_features(store, source, how.jobs, options)
-    elif not asked and not of.tables and not licence and not origin:
+        _add_features(store, source, options)
+    elif not asked and not tables and not licence and not origin:
         flags = [option.all_flags[0] for option in OPTIONS["features"]]
         flags += [addition.options[0].all_flags[0] for addition in additions() if addition.add]
         raise ConfigurationError(f"nothing to add; give {', '.join(flags)}, --columns, --license or --origin")
     if licence or origin:
         _add_provenance(store, licence or "", origin or "")
-    columns = [column for table in of.tables for column in _add_columns(store, table, how)]
+    columns = [column for table in tables for column in _add_columns(store, table, options)]
     for addition in asked:
         if addition.add:
             addition.add(store, options)
@@ -157,15 +141,16 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
         say(one_line(f"{store}: {key}: {text}"))
 
 
-def _add_columns(store: Path, file: Path, of: _How) -> list[tuple[str, Path, bool]]:
+def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tuple[str, Path, bool]]:
     """Add the columns of a file; return those that were added, the file, and whether they have values of others."""
     from tts_prep.additions.add_columns import add_columns
     from tts_prep.cli.progress import make_progress
 
-    given = None if of.depends_on is None else [name.strip() for name in of.depends_on.split(",")]
+    depends_on = options["depends_on"]
+    given = None if depends_on is None else [name.strip() for name in depends_on.split(",")]
     depends_on = [] if given == ["nothing"] else given
     with make_progress(sys.stderr) as progress:
-        added = add_columns(store, file, replace=of.replace, depends_on=depends_on, progress=progress)
+        added = add_columns(store, file, replace=options["replace"], depends_on=depends_on, progress=progress)
     for name in added.names:
         kind = f"{len(added.categories[name]):,} categories" if name in added.categories else "numbers"
         kind = "texts" if name in added.texts else kind
@@ -188,7 +173,7 @@ def _add_columns(store: Path, file: Path, of: _How) -> list[tuple[str, Path, boo
     return [(name, file, name in added.shared) for name in added.names]
 
 
-def _add_features(store: Path, source: _Source, jobs: int | None, options: Mapping[str, Any]) -> None:
+def _add_features(store: Path, source: _Source, options: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_arrays import add_features
     from tts_prep.cli.preparing import add_models, parse_features, say_array
     from tts_prep.cli.progress import make_progress
@@ -203,7 +188,7 @@ def _add_features(store: Path, source: _Source, jobs: int | None, options: Mappi
     # Each feature or model iterates over the rows once.
     rows = partial(source.rows, store, config)
     recordings = rows() if parsed.recordings else None
-    jobs, aligned = jobs or available_jobs(), parsed.alignments
+    jobs, aligned = options["jobs"] or available_jobs(), parsed.alignments
     if parsed.features:
         with make_progress(sys.stderr) as progress:
             manifest = add_features(

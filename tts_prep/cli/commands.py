@@ -11,8 +11,7 @@ from tts_prep.cli.options import PATH, WRITTEN_STORE, GroupedCommand, click_opti
 from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
 from tts_prep.doors import Row
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.corpora.corpus import Corpus
-from tts_prep.preprocess.corpora.registry import get_corpus
+from tts_prep.preprocess.corpora.corpus import Corpus, get_corpus
 
 
 def corpus_command(corpus: Corpus) -> click.Command:

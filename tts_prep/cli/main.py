@@ -18,7 +18,7 @@ from tts_prep.cli import interruption
 from tts_prep.cli.commands import corpus_command, registered_command, registered_corpus
 from tts_prep.cli.options import WRITTEN_STORE, write_command_groups
 from tts_prep.errors import CannotReadError, ConfigurationError, TtsPrepError, one_line
-from tts_prep.preprocess.corpora.registry import CORPORA
+from tts_prep.preprocess.corpora.corpus import CORPORA
 
 _DEBUG = "--debug"
 

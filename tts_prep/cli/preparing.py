@@ -23,7 +23,7 @@ from tts_prep.format.records.provenance import Provenance
 from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
-from tts_prep.preprocess.corpora.registry import get_corpus
+from tts_prep.preprocess.corpora.corpus import get_corpus
 from tts_prep.preprocess.features.feature import A_MODEL
 from tts_prep.preprocess.make.array_files import specs_of
 from tts_prep.preprocess.make.asked import Asked, Part

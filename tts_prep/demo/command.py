@@ -29,7 +29,7 @@ def demo(folder: Path) -> None:
     from tts_prep.demo.corpus import make_demo_corpus
     from tts_prep.inspection.info import info
     from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
-    from tts_prep.preprocess.corpora.registry import get_corpus
+    from tts_prep.preprocess.corpora.corpus import get_corpus
 
     if (folder / SHARDS).is_dir():
         raise ConfigurationError(f"{folder}: a store; give a new folder")

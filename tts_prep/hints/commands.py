@@ -8,7 +8,7 @@ import click
 
 from tts_prep.format.files.paths import is_archive, is_store, store_around
 from tts_prep.format.layout import SHARDS
-from tts_prep.preprocess.corpora.registry import CORPORA, all_corpora, get_corpus
+from tts_prep.preprocess.corpora.corpus import CORPORA, all_corpora, get_corpus
 
 _FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "input", "input-dir", "data", "data-dir")
 

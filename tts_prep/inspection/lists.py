@@ -170,7 +170,7 @@ def corpora(ctx: click.Context) -> None:
     Example:
       tts-prep corpora
     """
-    from tts_prep.preprocess.corpora.registry import CORPORA
+    from tts_prep.preprocess.corpora.corpus import CORPORA
 
     assert ctx.parent is not None
     assert isinstance(ctx.parent.command, click.Group)

@@ -12,8 +12,13 @@ from tts_prep.lexicon.words import MAX_WORDS, UNSPACED, WORD, key_of
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.phonemizing import TextReader
-from tts_prep.preprocess.text.frontends.frontend import FOREIGN_LETTERS, GUESSED_WORDS, OTHER_LANGUAGE, Frontend
-from tts_prep.preprocess.text.frontends.registry import get_frontend
+from tts_prep.preprocess.text.frontends.frontend import (
+    FOREIGN_LETTERS,
+    GUESSED_WORDS,
+    OTHER_LANGUAGE,
+    Frontend,
+    get_frontend,
+)
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.quantities import count_text
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.configuration.records import Configuration as Configuration
     from tts_prep.preprocess.configuration.settings import configure as configure
     from tts_prep.preprocess.corpora.corpus import Corpus as Corpus
-    from tts_prep.preprocess.corpora.registry import read_corpus as read_corpus
+    from tts_prep.preprocess.corpora.corpus import read_corpus as read_corpus
     from tts_prep.preprocess.features.feature import Feature as Feature
     from tts_prep.preprocess.features.feature import FeatureArrays as FeatureArrays
     from tts_prep.preprocess.features.feature import FeatureColumn as FeatureColumn
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.run import prepare as prepare
     from tts_prep.preprocess.source_utterance import SourceUtterance as SourceUtterance
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
-    from tts_prep.preprocess.text.frontends.registry import get_frontend as get_frontend
+    from tts_prep.preprocess.text.frontends.frontend import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab
     from tts_prep.preprocess.workers.processes import Backend as Backend
     from tts_prep.progress import Progress as Progress

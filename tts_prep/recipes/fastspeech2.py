@@ -1,4 +1,4 @@
-r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2, from a store.
+r"""FastSpeech 2's dataset and batches of twelve fields, as in ming024/FastSpeech2; and FastPitch's batches of ten.
 
 Prepare the store with the preset ``fastspeech2``, which includes ming024's ``prepare_align`` and changes nothing in
 recordings that it wrote, and with pitch, energy and durations, which the store aligns itself::

@@ -22,8 +22,7 @@ from tts_prep.pictures.templates import make_environment
 from tts_prep.pictures.utterances import clip_of, mel_axis
 from tts_prep.quantities import number_text
 from tts_prep.report.charts import histogram, mel_bins, ranges
-from tts_prep.report.columns import NumberColumn
-from tts_prep.report.groups import PER_REASON, Group, end_groups, limit_text, reason_text, suspect_groups
+from tts_prep.report.columns import PER_REASON, Group, NumberColumn, end_groups, limit_text, reason_text, suspect_groups
 from tts_prep.report.speakers import pitch_ranges
 from tts_prep.report.summary import Category, Summary, stages
 

@@ -16,7 +16,7 @@ from tts_prep.checks.measuring import measure
 from tts_prep.errors import ConfigurationError, TtsPrepError, described, one_line
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.drawing import PALETTE
-from tts_prep.report.groups import limit_text
+from tts_prep.report.columns import limit_text
 from tts_prep.report.speakers import speaker_table
 from tts_prep.review.decisions import DecidedElsewhereError, Decision, DecisionFile
 from tts_prep.review.sounds import Sounds

@@ -133,7 +133,7 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
 def _repair(store: Path, corpus: Path, jobs: int | None, given: dict[str, Any]) -> int:
     from tts_prep.cli.preparing import split_lists
     from tts_prep.cli.progress import make_progress
-    from tts_prep.preprocess.corpora.registry import import_reader
+    from tts_prep.preprocess.corpora.corpus import import_reader
     from tts_prep.preprocess.run import available_jobs
     from tts_prep.verification.repair import repair_store
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import xxhash
 
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
-from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import plan_shards
-from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 

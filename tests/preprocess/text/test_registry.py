@@ -12,7 +12,7 @@ from test_frontends import resident_bytes
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.text.frontends.registry import default_frontend
+from tts_prep.preprocess.text.frontends.frontend import default_frontend
 
 if sys.version_info >= (3, 11):
     pass

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.preprocess import Vocab, get_frontend
-from tts_prep.preprocess.text.frontends.registry import default_frontend
+from tts_prep.preprocess.text.frontends.frontend import default_frontend
 from tts_prep.preprocess.text.symbols import get_table
 
 SYMBOLS = get_table("styletts2").symbols

@@ -1,4 +1,4 @@
-"""The settings of a mel spectrogram, and of reading recordings for it."""
+"""The settings of a mel spectrogram, its compression to stored values, and reading recordings for it."""
 
 import math
 from dataclasses import asdict, dataclass, field

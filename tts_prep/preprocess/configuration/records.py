@@ -19,9 +19,15 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.config import Compression, MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES, Frontend, check_choice
+from tts_prep.preprocess.text.frontends.frontend import (
+    ANY_LANGUAGE,
+    PUNCTUATION_STYLES,
+    Frontend,
+    check_choice,
+    default_frontend,
+    get_frontend,
+)
 from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
-from tts_prep.preprocess.text.frontends.registry import ANY_LANGUAGE, default_frontend, get_frontend
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import TABLES, RecordedTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES

@@ -22,9 +22,9 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences, install_line
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldShard, PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_settings import ShardContents
 from tts_prep.quantities import count_text
 
 

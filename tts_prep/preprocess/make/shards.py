@@ -56,9 +56,8 @@ from tts_prep.preprocess.make.feature_inputs import (
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.make.recordings import read_as
 from tts_prep.preprocess.make.resuming import finished_shard
-from tts_prep.preprocess.plan.contents import ShardContents
 from tts_prep.preprocess.plan.shard_plans import OldRows, PlannedUtterance, ShardPlan
-from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.workers.processes import Note
 
 

@@ -17,11 +17,9 @@ from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.sources import Sources
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.corpora.corpus import Corpus, Reader
-from tts_prep.preprocess.corpora.registry import read_corpus
-from tts_prep.preprocess.plan.contents import ShardContents
+from tts_prep.preprocess.corpora.corpus import Corpus, Reader, read_corpus
 from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
-from tts_prep.preprocess.plan.shard_settings import ShardRecipe
+from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 

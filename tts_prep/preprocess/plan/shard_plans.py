@@ -38,7 +38,7 @@ class PlannedUtterance:
         """Return the SHA-256 of what determines the values of the row, apart from the settings.
 
         Args:
-            content: the contents of its recording; see `tts_prep.preprocess.plan.contents.content_of`.
+            content: the contents of its recording; see `tts_prep.preprocess.plan.shard_settings.content_of`.
         """
         return hashlib.sha256(f"{_row_text(self)}{content}".encode()).digest()
 

@@ -1,19 +1,31 @@
-"""The recipe that all shards of a store are made with."""
+"""What shards are made with: one recipe for all of them, and the contents of recordings, which their keys depend on."""
 
-from collections.abc import Mapping
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import xxhash
 
 from tts_prep import doors
+from tts_prep.errors import AudioError
 from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
+from tts_prep.preprocess.audio.reading import inspect_once
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
-from tts_prep.preprocess.plan.shard_plans import ShardPlan
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
+from tts_prep.preprocess.text.frontends.frontend import Frontend
 
 
 @dataclass(frozen=True)
@@ -106,3 +118,148 @@ def _arrays(config: Configuration) -> dict[str, dict[str, Any]]:
     if config.store.waveform_dtype:
         arrays["waveform"] = {"dtype": config.store.waveform_dtype, "row_shape": [], "axis": SAMPLE}
     return arrays
+
+
+_BLOCK: Final = 1 << 16
+"""The bytes that are read at once: few enough for the processor's cache."""
+
+_MARGIN: Final = 1.0
+"""The seconds around an excerpt that belong to its contents, because filters look ahead and back."""
+
+_TABLES: Final = threading.Lock()
+
+
+def content_of(root: Path, utterance: SourceUtterance, sample_rate: int) -> str:
+    """Return the XXH3 of the bytes that an utterance is read from, 128 bits, hexadecimal; empty if there are none.
+
+    These are the bytes of its recording. For an excerpt of a plain file with the sample rate of the store, they are the
+    header and the samples from a second before the excerpt to a second after it, as a long recording would be read for
+    each shard otherwise.
+
+    Args:
+        root: the folder of relative audio paths.
+        sample_rate: that of the store, Hz.
+    """
+    if utterance.then:
+        found = [content_of(root, piece, sample_rate) for _, piece in utterance.pieces]
+        return "".join(found) if all(found) else ""
+    path = root / utterance.audio
+    try:
+        if utterance.start == 0 and utterance.end is None:
+            return _digest(path, utterance.inside)
+        return _digest_of_excerpt(path, utterance, sample_rate)
+    except (OSError, ValueError, AudioError):
+        # The row fails, and says why.
+        return ""
+
+
+def _digest(path: Path, inside: str) -> str:
+    place = place_inside(inside)
+    if inside and place is None:
+        # Another process reads them, one at a time.
+        with _TABLES:
+            return xxhash.xxh3_128_hexdigest(read_inside(path, inside))
+    start, stop = place or (0, None)
+    digest = xxhash.xxh3_128()
+    with open_regular(path) as file:
+        _add(digest, file, start, stop)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _digest_once(path: Path, inside: str, _version: tuple[int, ...]) -> str:
+    return _digest(path, inside)
+
+
+def _digest_of_excerpt(path: Path, utterance: SourceUtterance, sample_rate: int) -> str:
+    if not utterance.inside:
+        with open_regular(path) as file:
+            try:
+                plain = inspect_once(file).plain
+            except BrokenRecordingError:
+                plain = None
+            if plain and plain.sample_rate == sample_rate:
+                size = os.fstat(file.fileno()).st_size
+                align = (size - plain.position) // max(1, plain.n_samples)
+                first = max(0, math.floor((utterance.start - _MARGIN) * sample_rate))
+                last = plain.n_samples if utterance.end is None else math.ceil((utterance.end + _MARGIN) * sample_rate)
+                digest = xxhash.xxh3_128()
+                _add(digest, file, 0, plain.position)
+                _add(digest, file, plain.position + first * align, plain.position + last * align)
+                return digest.hexdigest()
+    return _digest_once(path, utterance.inside, file_version(path))
+
+
+def _add(digest: xxhash.xxh3_128, file: FileIO, position: int, stop: int | None) -> None:
+    """Add the bytes of a file from a position to another, or to its end."""
+    buffer = memoryview(bytearray(_BLOCK))
+    file.seek(position)
+    while stop is None or position < stop:
+        count = file.readinto(buffer if stop is None else buffer[: stop - position])
+        if not count:
+            return
+        digest.update(buffer[:count])
+        position += count
+
+
+class ShardContents:
+    """The contents of the recordings of a shard, each read once, when it is needed.
+
+    Args:
+        plan: the plan of the shard.
+        recipe: how the shard is made.
+        report: called with the number of every row before it is read.
+    """
+
+    def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
+        self._plan, self._recipe, self._report = plan, recipe, report
+        self._rows = plan.packed.rows()
+        self._found: dict[int, str] = {}
+
+    def of(self, number: int) -> str:
+        """Return the contents of a row; empty for a row without a recording, or with one that cannot be read."""
+        if number in self._plan.unread:
+            return ""
+        row = self._rows[number]
+        if number not in self._found:
+            self._report(number)
+            root, rate = self._recipe.root, self._recipe.config.mel.sample_rate
+            self._found[number] = content_of(root, row.utterance, rate) if isinstance(row, PlannedUtterance) else ""
+        return self._found[number]
+
+    def row_key(self, number: int) -> bytes:
+        """Return the key of a row, which is not one that failed in the reader."""
+        row = self._rows[number]
+        assert isinstance(row, PlannedUtterance)
+        return row.key(self.of(number) + self._words_of(row.utterance))
+
+    def _words_of(self, utterance: SourceUtterance) -> str:
+        """Return the SHA-256 of the pronunciations that the user's dictionary has for a text; empty without any."""
+        config = self._recipe.config.text
+        if not config.lexicon:
+            return ""
+        frontend, words = self._reader
+        try:
+            text = utterance.text
+            if config.normalize and not utterance.normalized:
+                text = frontend.normalize(text, utterance.language)
+            found = words.found(text, utterance.language or config.language, utterance.speaker)
+        except Exception:
+            # The row fails, and says why.
+            return ""
+        return json_sha256(sorted({entry[2:] for entry in found})) if found else ""
+
+    @cached_property
+    def _reader(self) -> tuple[Frontend, Any]:
+        frontend = make_frontend(self._recipe.config.text)
+        return frontend, doors.rows("words")["place"].load()(frontend, self._recipe.config.text.lexicon)
+
+    @property
+    def key(self) -> str:
+        """The key of the shard with the contents of its recordings, which are read only if it is not known."""
+        return self._plan.known or self.key_of_made
+
+    @cached_property
+    def key_of_made(self) -> str:
+        """The key of the shard with the contents of its recordings, as they are read."""
+        return json_sha256([self._recipe.key(self._plan), [self.of(number) for number in range(len(self._rows))]])

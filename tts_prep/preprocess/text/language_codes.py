@@ -1,4 +1,4 @@
-"""Codes and English names of languages, and what espeak-ng lacks in a language: phones, and the minus sign."""
+"""Codes, names and scripts of languages, what espeak-ng lacks in them, and which language a text probably has."""
 
 import re
 import unicodedata

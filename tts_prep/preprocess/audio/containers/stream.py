@@ -1,4 +1,4 @@
-"""What a container of a recording has, and what the inspections of containers read its headers with."""
+"""What a container of a recording has: what headers are read with, and samples that are read without libsndfile."""
 
 import os
 import re
