@@ -18,6 +18,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from corpora import write_ljspeech
@@ -137,40 +138,32 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def hdf5_process() -> Iterator[SharedProcess]:
-    """Yield the process that reads HDF5 files for the tests of this test worker."""
-    with SharedProcess() as shared:
-        yield shared
+@pytest.fixture(scope="session", autouse=True)
+def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
+    """Let tests share a process that reads HDF5 files, and let worker processes start in no time.
+
+    Yields what is in the place of these for tests with a mark.
+    """
+    from tts_prep.cli import progress
+    from tts_prep.format.hdf5 import process
+    from tts_prep.preprocess.workers import processes
+
+    own = {
+        "own_hdf5_process": (process, "child_process", process.child_process),
+        "own_workers": (processes, "_SPAWN", processes._SPAWN),
+    }
+    with SharedProcess() as shared, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "child_process", shared.lend)
+        if FORKED_WORKERS:
+            patch.setattr(processes, "_SPAWN", FORKED_WORKERS)
+        # The periodic lines of slow runs, which would differ on busy machines.
+        patch.setattr(progress, "_PLAIN_INTERVAL", float("inf"))
+        yield own
 
 
 @pytest.fixture(autouse=True)
-def shared_hdf5_process(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hdf5_process: SharedProcess
-) -> None:
-    """Let tests share a process that reads HDF5 files, but for those with the mark ``own_hdf5_process``."""
-    if not request.node.get_closest_marker("own_hdf5_process"):
-        monkeypatch.setattr("tts_prep.format.hdf5.process.child_process", hdf5_process.lend)
-
-
-@pytest.fixture(autouse=True)
-def workers_are_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let worker processes start in no time, but for tests with the mark ``own_workers``."""
-    if FORKED_WORKERS and not request.node.get_closest_marker("own_workers"):
-        monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", FORKED_WORKERS)
-
-
-@pytest.fixture(autouse=True)
-def no_progress_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable the periodic lines of slow runs, which would differ on busy machines."""
-    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", float("inf"))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report in one line what this environment lacks."""
-    skipped = terminalreporter.stats.get("skipped", [])
-    reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped if report.longrepr}
-    if reasons:
-        terminalreporter.write_line(
-            f"Not tested here: {'; '.join(sorted(reasons))}. See 'make test-optional', 'make test-frameworks'."
-        )
+def own_processes(request: pytest.FixtureRequest, shared_processes: dict[str, tuple[ModuleType, str, object]]) -> None:
+    """Let tests with a mark have processes of their own."""
+    for mark, place in shared_processes.items():
+        if request.node.get_closest_marker(mark):
+            request.getfixturevalue("monkeypatch").setattr(*place)

@@ -53,3 +53,29 @@ def test_without_a_run_before_it_says_so(tests: pytest.Pytester) -> None:
     result = tests.runpytest_inprocess("-p", "left_out", "--left-out")
     result.stderr.fnmatch_lines("*no run of all tests is recorded here; run 'make test' first")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_line_says_why_tests_were_left_out_and_names_one_whose_reason_has_texts_of_an_example(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        test_texts="""
+        import pytest
+        from hypothesis import example, given, strategies
+
+        @pytest.mark.parametrize("kind", ["a", "b"])
+        @given(strategies.text())
+        @example("x" * 1000)
+        def test_texts(kind, text):
+            pytest.skip("needs a file")
+
+        def test_other():
+            pytest.importorskip("a_library")
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "left_out")
+    (line,) = (line for line in result.outlines if line.startswith("Not tested here"))
+    assert line == (
+        "Not tested here: could not import 'a_library': No module named 'a_library'; "
+        "test_texts.py::test_texts[a]; test_texts.py::test_texts[b]. See 'make test-optional', 'make test-frameworks'."
+    )
