@@ -17,10 +17,12 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from browser import CHROMIUM, DRIVER, Browser
 from corpora import write_ljspeech
 from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
@@ -136,6 +138,15 @@ def store(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
     path = tmp_path_factory.mktemp("stores") / "store"
     prepare(read_ljspeech(corpus), corpus, path, Configuration(store=StoreConfig(shard_utterances=3)))
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Yield a browser, which takes seconds to start."""
+    if not (CHROMIUM and DRIVER):
+        pytest.skip("no Chromium or chromedriver")
+    with closing(Browser()) as found:
+        yield found
 
 
 @pytest.fixture(scope="session", autouse=True)

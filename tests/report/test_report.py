@@ -8,7 +8,6 @@ import re
 import shutil
 import wave
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from browser import CHROMIUM, DRIVER, Browser
+from browser import Browser
 from commands import run
 from corpora import write_ljspeech
 from PIL import Image
@@ -546,15 +545,6 @@ def test_the_command_writes_the_page_and_says_so(
     assert status == 1
     assert "cannot be written" in err
     assert err.count("\n") == 1
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not (CHROMIUM and DRIVER):
-        pytest.skip("needs chromium and chromedriver")
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 _ERRORS = re.compile(r"error|refused|violat|blocked|failed", re.IGNORECASE)

@@ -31,13 +31,6 @@ HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.
 needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium or chromedriver")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
-
-
 def ids(browser: Browser) -> list[str]:
     return browser.run("return [...document.querySelectorAll('#table tbody th')].map((e) => e.textContent)")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import pairwise
@@ -17,12 +16,6 @@ from stores import Row, make_rows
 from tts_prep.review.decisions import Decision, read_decisions
 
 pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium or chromedriver")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with closing(Browser()) as found:
-        yield found
 
 
 def begun(browser: Browser, review: Review, width: int = 1400) -> None:
