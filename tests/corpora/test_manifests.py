@@ -265,6 +265,29 @@ def test_recordings_inside_tars_are_ranges_of_bytes(tmp_path: Path) -> None:
         read(tmp_path / "00.tar")
 
 
+def test_a_description_in_a_tar_that_cannot_be_read_costs_its_row(tmp_path: Path) -> None:
+    clip, good = audio_bytes(tmp_path, "a.wav"), b'{"text": "One."}'
+    broken = {
+        "cut": good[:-1],
+        "list": b"[1]",
+        "deep": b"[" * 100_000,
+        "bytes": b"\xff",
+        "long": b"[%s]" % (b"9" * 5000),
+    }
+    rows = {
+        **{name: ("json", data) for name, data in broken.items()},
+        "text": ("txt", b"\xff"),
+        "whole": ("json", good),
+    }
+    members = [
+        file for name, (kind, data) in rows.items() for file in ((f"{name}.wav", clip), (f"{name}.{kind}", data))
+    ]
+    found, failed = read(write_tar(tmp_path / "00.tar", members))
+    assert [item.id for item in found] == ["whole"]
+    assert [failure.where for failure in failed] == [f"00.tar:{name}" for name in (*broken, "text")]
+    assert all(f".{kind} cannot be read (" in failed[i].reason for i, (kind, _) in enumerate([*rows.values()][:-1]))
+
+
 @pytest.mark.parametrize("kind", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
 def test_members_with_long_names_links_and_folders_are_found(tmp_path: Path, kind: int) -> None:
     clip, long = audio_bytes(tmp_path, "a.wav"), "d" * 90 + "/" + "é" * 120
