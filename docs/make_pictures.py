@@ -64,7 +64,8 @@ def picture_of_a_review(store: Path, path: Path) -> None:
 
     dataset = UtteranceDataset(store)
     decisions = DecisionFile(store.parent / "decisions.csv")
-    for row, decision in ((29, Decision("no")), (0, Decision("yes")), (1, Decision("unsure"))):
+    trimmed = Decision(regions=f"0.250000-{dataset.seconds[9] - 0.4:.6f}")
+    for row, decision in ((29, Decision("no")), (0, Decision("yes")), (1, Decision("unsure")), (9, trimmed)):
         decisions.decide(dataset.id[row], decision)
     pages = Pages(dataset, decisions, Sounds(dataset))
     pages.measure()
@@ -76,9 +77,10 @@ def picture_of_a_review(store: Path, path: Path) -> None:
                 browser.go("about:blank")
                 browser.show(width=1280, height=800, scheme=scheme)
                 browser.go(f"{server.address}#id={dataset.id[9]}")
-                browser.wait(
-                    "document.querySelector('#neighbours li') && document.querySelector('#source').textContent"
-                )
+                for selector in ("#neighbours li", "#parts canvas"):
+                    browser.wait(
+                        f"document.querySelector('{selector}') && document.querySelector('#source').textContent"
+                    )
                 browser.screenshot(store.parent / f"review-{scheme}.png")
             server.shutdown()
     finally:
