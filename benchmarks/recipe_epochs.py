@@ -11,6 +11,7 @@ computes with one thread.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import re
 import resource
@@ -31,29 +32,43 @@ from results import Result, describe_machine
 WORK = Path(__file__).resolve().parent / "output"
 NAMES = ("hifigan", "bigvgan", "vocos", "vits", "piper", "matcha", "f5-tts")
 WORKERS = (0, 2)
-_BATCH = re.compile(r"^batch = next\(iter\((DataLoader\(.*)batch_size=\d+(.*)\)\)\)$", re.MULTILINE)
+_LOADER = re.compile(
+    r"^(?:loader = |batch\w* = next\(iter\()(\w+\(.*)batch_size=\d+(?:, num_workers=0)?(.*?\))(?:\)\))?$", re.MULTILINE
+)
 
 
-def made(name: str, corpus: Path, folder: Path) -> Callable[[int], Any]:
-    """Run what is printed for a recipe in a folder, and return a function: number of workers → torch's loader."""
+def made(name: str, corpus: Path, folder: Path, **files: Path) -> Callable[..., Any]:
+    """Run what is printed for a recipe in a folder, and return a function: how batches are made → its loader.
+
+    Args:
+        files: what the commands name in capitals besides the corpus.
+    """
     printed = subprocess.run([sys.executable, "-m", "tts_prep", "recipes", name], stdout=subprocess.PIPE, text=True)
     commands, _, code = printed.stdout.partition("\n\n")
     for line in commands.splitlines():
         if line.startswith("tts-prep ") and not (folder / "store/manifest.json").exists():
-            command = [str(corpus) if part == "CORPUS" else part for part in shlex.split(line, comments=True)[1:]]
+            places = {"CORPUS": corpus, **files}
+            command = [str(places.get(part, part)) for part in shlex.split(line, comments=True)[1:]]
             subprocess.run([sys.executable, "-m", "tts_prep", *command], cwd=folder, check=True, stdout=sys.stderr)
-    code, n = _BATCH.subn(r"made = lambda n: \1batch_size=16, num_workers=n, persistent_workers=n > 0\2)", code.strip())
-    if n != 1:
-        sys.exit(f"recipe_epochs.py: {name}: expected one batch of a DataLoader, found {n} in what is printed")
+    found = _LOADER.search(code)
+    if not found:
+        sys.exit(f"recipe_epochs.py: {name}: expected a loader with batch_size in what is printed")
+    # What comes behind takes a batch from it.
+    code = f"{code[: found.start()]}made = lambda **given: {found[1]}**given{found[2]}"
     names: dict[str, Any] = {}
     exec(code, names)  # what this version prints
-    result: Callable[[int], Any] = names["made"]
+    result: Callable[..., Any] = names["made"]
     return result
 
 
 def processor() -> float:
+    """Return the processor seconds of this process, of its children that have ended, and of living workers."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+    files = [Path(f"/proc/{worker.pid}/stat") for worker in multiprocessing.active_children()]
+    # The fields behind the name, which may have spaces: user and system time are the 12th and 13th of them.
+    cells = [file.read_text().rpartition(")")[2].split() for file in files if file.exists()]
+    ticks = sum(int(of[11]) + int(of[12]) for of in cells)
+    return sum(one.ru_utime + one.ru_stime for one in used) + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def epochs(loader: Any, n: int) -> tuple[float, float, int]:
@@ -87,7 +102,8 @@ def main() -> None:
         # The printed code has paths in the folder in which it is run.
         os.chdir(folder)
         loaders = made(name, corpus, folder)
-        found = [epochs(loaders(n), options.epochs) for n in WORKERS]
+        given = [{"num_workers": n, "persistent_workers": n > 0} for n in WORKERS]
+        found = [epochs(loaders(batch_size=16, **more), options.epochs) for more in given]
         measured |= {f"{name}, {n} workers": row[0] for n, row in zip(WORKERS, found, strict=True)}
         rows.append([name, f"{found[0][2]:,}", *(f"{value:.2f}" for row in found for value in row[:2])])
         print(rows[-1], file=sys.stderr)

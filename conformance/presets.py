@@ -114,11 +114,12 @@ def library() -> types.SimpleNamespace:
     )
 
 
-def take(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
-    """Run the named functions, classes, methods (``Class.method``) and assignments of a file, in float64.
+def take(path: Path, *names: str, wide: bool = True, **given: Any) -> types.SimpleNamespace:
+    """Run the named functions, classes, methods (``Class.method``) and assignments of a file.
 
     Args:
         names: what to take; all functions and classes where there is none.
+        wide: in float64; False leaves the code as it is.
         given: what the code finds under these names, beside those of every source.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -133,7 +134,9 @@ def take(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
             named = [getattr(node.target, "id", None)]
         if any(name in names for name in named) or (not names and isinstance(node, ast.FunctionDef | ast.ClassDef)):
             kept.append(node)
-    module = ast.fix_missing_locations(Widen().visit(ast.Module(kept, [])))
+    module = ast.Module(kept, [])
+    if wide:
+        module = ast.fix_missing_locations(Widen().visit(module))
     space: dict[str, Any] = {
         **vars(typing),
         "F": torch.nn.functional, "Tensor": torch.Tensor, "librosa": library(), "librosa_mel_fn": mel_filters,
@@ -146,6 +149,39 @@ def take(path: Path, *names: str, **given: Any) -> types.SimpleNamespace:
     # Annotations are not evaluated: they name types of libraries that are not here.
     exec(compile(module, str(path), "exec", flags=__import__("__future__").annotations.compiler_flag), space)
     return types.SimpleNamespace(**space)
+
+
+def only(code: types.SimpleNamespace, *names: str) -> dict[str, Any]:
+    return {name: getattr(code, name) for name in names}
+
+
+def record(kind: Any) -> Any:
+    """Return a class with the fields of a dataclass, which is of no module here."""
+
+    def start(self: Any, *given: Any, **named: Any) -> None:
+        vars(self).update(zip(kind.__annotations__, given, strict=False), **named)
+
+    kind.__init__ = start
+    return kind
+
+
+def draws(function: Any, name: str, **given: Any) -> None:
+    """Put draws that are given in the place of a source's generator, which its function has under a name."""
+    function.__globals__[name] = types.SimpleNamespace(**{**vars(random), **given})
+
+
+def difference(theirs: Any, ours: Any, relative: bool) -> float:
+    """Return the largest difference of two arrays, or of two lists of them, of equal shapes.
+
+    Args:
+        relative: differences of values above 1 are relative to them.
+    """
+    if isinstance(theirs, list):
+        return max(difference(a, b, relative) for a, b in zip(theirs, ours, strict=True))
+    a, b = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)
+    if a.shape != b.shape:
+        raise ValueError(f"the shape is {a.shape} there and {b.shape} here")
+    return float((np.abs(a - b) / (np.maximum(np.abs(a), 1) if relative else 1)).max(initial=0))
 
 
 def tensor(x: np.ndarray) -> torch.Tensor:
@@ -195,13 +231,14 @@ def hifigan_dataset(path: Path, config: Path, fine_tuning: bool = False) -> Mel:
     return lambda _: dataset[0][0]
 
 
-def torchaudio(root: Path) -> types.SimpleNamespace:
+def torchaudio(root: Path, *, wide: bool = True) -> types.SimpleNamespace:
     at = root / "audio/torchaudio"
     functional = take(
         at / "functional/functional.py", "spectrogram", "_get_spec_norms", "melscale_fbanks", "_hz_to_mel",
-        "_mel_to_hz", "_create_triangular_filterbank",
+        "_mel_to_hz", "_create_triangular_filterbank", wide=wide,
     )  # fmt: skip
-    transforms = take(at / "transforms/_transforms.py", "Spectrogram", "MelScale", "MelSpectrogram", F=functional)
+    names = ("Spectrogram", "MelScale", "MelSpectrogram")
+    transforms = take(at / "transforms/_transforms.py", *names, F=functional, wide=wide)
     return types.SimpleNamespace(functional=functional, transforms=transforms)
 
 

@@ -26,7 +26,6 @@ import itertools
 import json
 import logging
 import os
-import random
 import subprocess
 import tempfile
 import types
@@ -46,7 +45,7 @@ import scipy.ndimage
 import scipy.stats
 import soundfile
 import torch
-from presets import HIFIGAN, library, sources, take, torchaudio
+from presets import HIFIGAN, difference, draws, library, only, record, sources, take, torchaudio
 from recordings import AUDIO, NotReadError, make_recordings, speechain_script
 
 from tts_prep import recipes
@@ -95,29 +94,10 @@ def tensor_of_16_bits(path: Any) -> tuple[torch.Tensor, int]:
     return torch.from_numpy(samples.astype(np.float64)), rate
 
 
-def record(kind: Any) -> Any:
-    """Return a class with the fields of a dataclass, which is of no module here."""
-
-    def start(self: Any, *given: Any, **named: Any) -> None:
-        vars(self).update(zip(kind.__annotations__, given, strict=False), **named)
-
-    kind.__init__ = start
-    return kind
-
-
 def read_rounded(path: Any) -> tuple[Any, int]:
     """Read as soundfile does; what StyleTTS2 does not resample is rounded to float32, as it does itself later."""
     x, rate = soundfile.read(path)
     return (x.astype(np.float32).astype(np.float64) if rate == 24_000 else x), rate
-
-
-def only(code: types.SimpleNamespace, *names: str) -> dict[str, Any]:
-    return {name: getattr(code, name) for name in names}
-
-
-def draws(function: Any, name: str, **given: Any) -> None:
-    """Put draws that are given in the place of a source's generator, which its function has under a name."""
-    function.__globals__[name] = types.SimpleNamespace(**{**vars(random), **given})
 
 
 class Corpus:
@@ -607,16 +587,6 @@ CAUSES = {
 
 RELATIVE = ("spec", "spectrograms", "pitch", "energy")
 """The fields that are no logarithms: differences of values above 1 are relative to them."""
-
-
-def difference(theirs: Any, ours: Any, relative: bool) -> float:
-    """Return the largest difference of two arrays, or of two lists of them, of equal shapes."""
-    if isinstance(theirs, list):
-        return max(difference(a, b, relative) for a, b in zip(theirs, ours, strict=True))
-    a, b = np.asarray(theirs, np.float64), np.asarray(ours, np.float64)
-    if a.shape != b.shape:
-        raise ValueError(f"the shape is {a.shape} there and {b.shape} here")
-    return float((np.abs(a - b) / (np.maximum(np.abs(a), 1) if relative else 1)).max(initial=0))
 
 
 def main() -> None:

@@ -65,6 +65,9 @@ def test_a_batch_is_sorted_by_spectrogram_and_its_audio_reaches_a_segment(store:
     assert [value.dtype for value in types] == [torch.int64] * 2 + [torch.float32] * 2 + [torch.int64]
     longest = max(len(example.audio_norm) for example in examples)
     assert PiperCollate(False, 10)(examples).audios.shape[2] == longest
+    for one, other in zip(vars(PiperCollate(False, 10)(dataset.__getitems__(range(len(examples))))).values(),
+                          vars(PiperCollate(False, 10)(examples)).values(), strict=True):  # fmt: skip
+        assert one is other is None or torch.equal(one, other)
     with pytest.raises(ConfigurationError, match="is_multispeaker: the store has one speaker"):
         PiperCollate(True, 10)(examples)
 

@@ -407,3 +407,15 @@ def test_vits_takes_the_spectrogram_of_the_store_where_it_is_the_one_that_is_com
         computed = vits.linear_spectrogram(wav[0].numpy(), 1024, 256, 1024)
         np.testing.assert_allclose(spec, computed, rtol=1e-3, atol=1e-4)
         assert np.array_equal(spec, loader.utterances[0].arrays["spectrogram"].T) == taken
+        rows = [3, 0, 2]
+        examples, collate = [loader[i] for i in rows], vits.TextAudioCollate(return_ids=True)
+        # Twice: a batch owns its memory, and so does an example. To write to the store's ends a process.
+        for _ in range(2):
+            for one, other in zip(collate(loader.__getitems__(rows)), collate(examples), strict=True):
+                assert one.dtype == other.dtype
+                assert torch.equal(one, other)
+                one.zero_()
+        for one, other in zip(loader.__getitems__(rows), examples, strict=True):
+            assert all(map(torch.equal, one, other))
+            one[1].zero_()
+        assert np.array_equal(loader[0][1], spec)

@@ -94,28 +94,10 @@ class BigVGANDataset(HiFiGANDataset):
         settings: Settings = "preset",
         missing: Missing = "error",
     ) -> None:
-        super().__init__(
-            training_files,
-            segment_size,
-            n_fft,
-            num_mels,
-            hop_size,
-            win_size,
-            sampling_rate,
-            fmin,
-            fmax,
-            split,
-            shuffle,
-            1,
-            device,
-            fmax_loss,
-            fine_tuning,
-            base_mels_path,
-            loss_store=loss_store,
-            seed=seed,
-            settings=settings,
-            missing=missing,
-        )
+        sizes = segment_size, n_fft, num_mels, hop_size, win_size, sampling_rate, fmin, fmax
+        of_tuning = fmax_loss, fine_tuning, base_mels_path
+        named: dict[str, Any] = {"loss_store": loss_store, "seed": seed, "settings": settings, "missing": missing}
+        super().__init__(training_files, *sizes, split, shuffle, 1, device, *of_tuning, **named)
         parts = PurePath(self.audio_files[0]).parts
         self.name = parts[0] if is_seen else "-".join(parts[:2]).strip("/")
 
@@ -133,5 +115,7 @@ class BigVGANDataset(HiFiGANDataset):
 
 
 def _amplified(mel: Float32Array, gain: np.float32) -> Float32Array:
-    louder = np.maximum(mel + np.log(gain), np.float32(_FLOOR))
-    return np.where(mel > np.float32(_FLOOR) + 1e-4, louder, np.float32(_FLOOR)).astype(np.float32)
+    louder: Float32Array = mel + np.log(gain)
+    np.maximum(louder, np.float32(_FLOOR), out=louder)
+    louder[mel <= np.float32(_FLOOR) + 1e-4] = _FLOOR
+    return louder

@@ -95,16 +95,12 @@ def lack_of_loss(
     if found is not None:
         return
     fmax = given["fmax"]
-    phrase = (
-        f"its mels end at {store.metadata.audio_settings.get('fmax', fmax):g} Hz, and it has none to {fmax:g} Hz for "
-        "the loss"
-    )
+    end = store.metadata.audio_settings.get("fmax", fmax)
+    phrase = f"its mels end at {end:g} Hz, and it has none to {fmax:g} Hz for the loss"
     for name in (*recipe.presets, *DESCRIPTIONS):
         preset = DESCRIPTIONS[name]
-        for own in (
-            preset.config,
-            *([replace(preset.config, fmax=fmax)] if fmax <= preset.config.mel_rate / 2 else []),
-        ):
+        narrower = [replace(preset.config, fmax=fmax)] if fmax <= preset.config.mel_rate / 2 else []
+        for own in (preset.config, *narrower):
             if not recipe.differences({**own.as_dict(), **preset.reading.as_dict()}, given):
                 fmax_option = f",fmax={fmax:g}" if own != preset.config else ""
                 yield Lack(phrase, (f"--feature mel:preset={name}{fmax_option}",), added=True)
@@ -340,7 +336,8 @@ class HiFiGANDataset(RandomExamples):
             fill = 0.0 if self.fine_tuning else utterance.store.silence
             mel = _padded(mel[start : start + self.frames], self.frames, fill)
             mel_loss = _padded(mel_loss[start : start + self.frames], self.frames, utterance.store.silence)
-            audio = np.pad(audio, (0, self.segment_size - len(audio)))
+            if len(audio) < self.segment_size:
+                audio = np.pad(audio, (0, self.segment_size - len(audio)))
         audio, mel, mel_loss = self._scaled(audio, mel, mel_loss)
         return to_tensors((_transposed(mel), audio, self.audio_files[i], _transposed(mel_loss)))  # type: ignore[no-any-return]
 

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
+from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
-from tts_prep.recipes.stores import dataset_of
+from tts_prep.recipes.stores import DirectExamples, arrays_of, dataset_of, pad_frames
 from tts_prep.recipes.vits import spectrogram_of
 
 
@@ -44,7 +43,7 @@ class PiperBatch:
     """A batch, the longest spectrogram first: tensors with the names of Piper's ``Batch``.
 
     ``phoneme_ids`` [B, L] int64, ``spectrograms`` [B, F, T] float32, ``audios`` [B, 1, N] float32, the lengths of each
-    [B] int64, and ``speaker_ids`` [B] int64 or None.
+    [B] int64, and ``speaker_ids`` [B] int64 or None. In memory, time is before frequency in ``spectrograms``.
     """
 
     phoneme_ids: Any
@@ -56,7 +55,7 @@ class PiperBatch:
     speaker_ids: Any = None
 
 
-class PiperDataset(DatasetMixin):
+class PiperDataset(DirectExamples):
     """Utterances of a store as Piper's ``VitsDataset`` has them; see `PiperUtterance`.
 
     Ids have Piper's ``^`` and ``$`` at the ends and its pad between all symbols. Piper phonemizes each sentence of a
@@ -119,12 +118,18 @@ class PiperDataset(DatasetMixin):
 
     def get_example(self, i: int) -> PiperUtterance:
         """Return the example at a position."""
+        made = self._arrays(i)
+        spectrogram = np.array(made.spectrogram.T).T
+        return PiperUtterance(*to_tensors((made.phoneme_ids, spectrogram, made.audio_norm, made.speaker_id, made.text)))
+
+    def _arrays(self, i: int) -> PiperUtterance:
+        """Return the example at a position, with arrays instead of tensors."""
         utterance = self.store[i]
         return PiperUtterance(
-            to_tensors(utterance.phonemes.astype(np.int64)),
-            to_tensors(spectrogram_of(utterance, *self._sizes)),
-            to_tensors(utterance.audio),
-            to_tensors(np.array([utterance.speaker_code], np.int64)) if len(utterance.store.speakers) > 1 else None,
+            utterance.phonemes.astype(np.int64),
+            spectrogram_of(utterance, *self._sizes),
+            utterance.audio,
+            np.array([utterance.speaker_code], np.int64) if len(utterance.store.speakers) > 1 else None,
             utterance.text,
         )
 
@@ -147,7 +152,7 @@ class PiperCollate:
         Raises:
             ConfigurationError: an example has no speaker id, and `is_multispeaker` is True.
         """
-        rows = sorted(utterances, key=lambda utterance: -utterance.spectrogram.shape[1])
+        rows = sorted(arrays_of(utterances), key=lambda utterance: -utterance.spectrogram.shape[1])
         has_speakers = all(row.speaker_id is not None for row in rows)
         if self.is_multispeaker and not has_speakers:
             raise ConfigurationError("is_multispeaker: the store has one speaker, and no speaker ids")
@@ -157,7 +162,7 @@ class PiperCollate:
             audios = np.pad(audios, ((0, 0), (0, missing)))
         speakers = np.array([int(row.speaker_id[0]) for row in rows], np.int64) if self.is_multispeaker else None
         ids, id_lengths = pad_sequences([row.phoneme_ids for row in rows], 0, np.int64)
-        spectrograms, lengths = pad_spectrograms([row.spectrogram for row in rows])
+        spectrograms, lengths = pad_frames([row.spectrogram for row in rows])
         arrays = ids, id_lengths, spectrograms, lengths, audios[:, np.newaxis], audio_lengths
         batch = PiperBatch(*to_tensors(arrays))
         batch.speaker_ids = None if speakers is None else to_tensors(speakers)

@@ -15,7 +15,9 @@ from tts_prep.batches.wrappers import ChainDataset
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import is_url, read_regular, without_secret
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of, with_info_of
+from tts_prep.loader.batching.padding import Lengths, pad_spectrograms
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
@@ -94,6 +96,53 @@ class RandomExamples(DatasetMixin):
         epoch = info_of(positions).epoch
         rows = select_rows(range(len(self)), positions)
         return with_info_of(positions, [self._example(int(row), epoch) for row in rows])
+
+
+class LazyExamples(Sequence[Any]):
+    """Examples of a batch, made when they are asked for.
+
+    The collate function of a recipe asks for `arrays` instead, which are views of the store: tensors need memory of
+    their own, which takes longer to get than to fill.
+    """
+
+    def __init__(self, dataset: "DirectExamples", rows: Sequence[int]) -> None:
+        self._dataset, self._rows = dataset, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._dataset.get_example(self._rows[place])
+
+    def arrays(self) -> list[Any]:
+        """Return what each example is made from."""
+        return [self._dataset._arrays(row) for row in self._rows]
+
+
+def arrays_of(examples: Sequence[Any]) -> list[Any]:
+    """Return what examples are made from, or the examples themselves."""
+    return examples.arrays() if isinstance(examples, LazyExamples) else list(examples)
+
+
+class DirectExamples(DatasetMixin):
+    """Base class of datasets whose batches are made from arrays."""
+
+    @abstractmethod
+    def _arrays(self, i: int) -> Any:
+        """Return what the example at a position is made from."""
+
+    def __getitems__(self, positions: Positions) -> LazyExamples:
+        """Return the examples at positions."""
+        return LazyExamples(self, [int(row) for row in select_rows(range(len(self)), positions)])
+
+
+def pad_frames(spectrograms: Sequence[Any]) -> tuple[Array, Lengths]:
+    """Pad spectrograms, each [F, T], to [B, F, T] float32, whose memory has time before frequency, as a store has it.
+
+    To exchange axes takes longer than all else; a GPU does it when its first layer reads the batch.
+    """
+    batch, lengths = pad_spectrograms([spectrogram.T for spectrogram in spectrograms], time_major=True)
+    return batch.swapaxes(1, 2), lengths
 
 
 _MAX_BYTES: Final = 1 << 28

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.blanks import with_blanks, without_blanks
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
-from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
+from tts_prep.loader.batching.padding import pad_sequences
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
@@ -29,12 +29,13 @@ from tts_prep.loader.samplers.ranks import Rank, process_group
 from tts_prep.preprocess.audio.mel import compiled_kernel
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.recipes.accepted import VITS, Settings, as_read
-from tts_prep.recipes.stores import ListedUtterances, Missing, read_numbered_list
+from tts_prep.recipes.stores import DirectExamples, ListedUtterances, Missing, arrays_of, pad_frames, read_numbered_list
 from tts_prep.signals.spectrograms import SpectrogramConfig, SpectrogramFeature
 
 _SHUFFLE_SEED = 1234
 _WAV_HEADER = 44
 _POWER_OFFSET = 1e-6
+_FRAMES = {"framing": "hifigan", "pad_mode": "reflect", "window": "hann", "periodic_window": True, "preemphasis": 0}
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -87,41 +88,54 @@ def _kernel(n_fft: int, hop_length: int, win_length: int) -> SpectrogramFeature 
 
 
 def spectrogram_of(utterance: Utterance, n_fft: int, hop_length: int, win_length: int) -> Float32Array:
-    """Return the spectrogram of the store if it is equal to that of VITS, else compute it; see `linear_spectrogram`."""
+    """Return that of the store, read-only, if it equals VITS', else compute it; see `linear_spectrogram`."""
     stored = utterance.arrays.specs.get("spectrogram")
-    needed = {
-        "framing": "hifigan",
-        "pad_mode": "reflect",
-        "window": "hann",
-        "periodic_window": True,
-        "preemphasis": 0,
-        "n_fft": n_fft,
-        "win_length": win_length,
-        "hop_length": hop_length,
-    }
+    needed = {**_FRAMES, "n_fft": n_fft, "win_length": win_length, "hop_length": hop_length}
     found = utterance.store.audio_settings
     same = stored is not None and stored.settings.get("power_offset") == _POWER_OFFSET
     if same and all(found.get(name, value) == value for name, value in needed.items()):
-        return np.array(utterance.arrays["spectrogram"], np.float32).T
+        return utterance.arrays["spectrogram"].astype(np.float32, copy=False).T
     return linear_spectrogram(utterance.audio, n_fft, hop_length, win_length)
 
 
-class _Loader(DatasetMixin):
-    """Base class of the datasets with and without speakers.
+class TextAudioLoader(DirectExamples):
+    """Phoneme ids, linear spectrogram and waveform, as VITS' ``TextAudioLoader``.
+
+    An example is ``(text [L] int64, spec [filter_length / 2 + 1, T] float32, wav [1, N] float32)``, tensors. The text
+    consists of the store's phonemes, without a cleaner; `add_blank` inserts a 0 between all symbols and at both ends.
 
     Args:
-        path: the path of the file list.
-        n_fields: the number of fields of a line.
-        hparams: VITS' ``hps.data``.
-        settings: see `TextAudioLoader`, as for the other argument.
-        missing: what becomes of lines whose utterances are not in the store.
+        audiopaths_and_text: a file list of ``STORE/ID.wav|text``. As in VITS, its order is shuffled once, and texts
+            whose length is not within ``min_text_len`` to ``max_text_len`` are dropped.
+        hparams: VITS' ``hps.data``: ``sampling_rate``, ``filter_length``, ``hop_length``, ``win_length`` and
+            ``add_blank``.
+        settings: ``"preset"`` requires a store with the waveforms of the preset ``vits``, at their own level, and the
+            symbols of VITS; ``"any"`` accepts every store.
+        missing: ``"leave_out"`` drops lines whose utterances are not in the store.
+
+    Attributes:
+        lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
+        left_out: the paths of dropped lines.
+
+    Raises:
+        ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
     """
 
-    def __init__(self, path: str | Path, n_fields: int, hparams: Any, settings: Settings, missing: Missing) -> None:
+    _n_fields: ClassVar = 2
+
+    def __init__(
+        self,
+        audiopaths_and_text: str | Path,
+        hparams: Any,
+        *,
+        settings: Settings = "preset",
+        missing: Missing = "error",
+    ) -> None:
+        path = audiopaths_and_text
         numbered = read_numbered_list(path)
         for number, line in numbered:
-            if len(line) != n_fields:
-                raise ConfigurationError(f"{path}:{number}: expected {n_fields} fields, found {len(line)}")
+            if len(line) != self._n_fields:
+                raise ConfigurationError(f"{path}:{number}: expected {self._n_fields} fields, found {len(line)}")
         lines = [line for _, line in numbered]
         random.Random(_SHUFFLE_SEED).shuffle(lines)
         shortest, longest = getattr(hparams, "min_text_len", 1), getattr(hparams, "max_text_len", 190)
@@ -157,8 +171,13 @@ class _Loader(DatasetMixin):
         speakers = [line[1] for line in self.lines if len(line) > 2]
         return {name: getattr(self, name) for name in names} | {"speakers": speakers}
 
-    def _arrays(self, i: int) -> tuple[npt.NDArray[np.int64], Float32Array, Float32Array]:
-        """Return ids [L], spectrogram [F, T] and waveform [1, N]."""
+    def get_example(self, i: int) -> Any:
+        """Return the example at a position."""
+        ids, spectrogram, *others = self._arrays(i)
+        return to_tensors((ids, np.array(spectrogram.T).T, *others))
+
+    def _arrays(self, i: int) -> tuple[Array, ...]:
+        """Return ids [L] int64, spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance).astype(np.int64)
         ids = with_blanks(plain, 0, "around") if self.add_blank else plain
@@ -166,45 +185,7 @@ class _Loader(DatasetMixin):
         return ids, spectrogram, utterance.audio[np.newaxis]
 
 
-class TextAudioLoader(_Loader):
-    """Phoneme ids, linear spectrogram and waveform, as VITS' ``TextAudioLoader``.
-
-    An example is ``(text [L] int64, spec [filter_length / 2 + 1, T] float32, wav [1, N] float32)``, tensors. The text
-    consists of the store's phonemes, without a cleaner; `add_blank` inserts a 0 between all symbols and at both ends.
-
-    Args:
-        audiopaths_and_text: a file list of ``STORE/ID.wav|text``. As in VITS, its order is shuffled once, and texts
-            whose length is not within ``min_text_len`` to ``max_text_len`` are dropped.
-        hparams: VITS' ``hps.data``: ``sampling_rate``, ``filter_length``, ``hop_length``, ``win_length`` and
-            ``add_blank``.
-        settings: ``"preset"`` requires a store with the waveforms of the preset ``vits``, at their own level, and the
-            symbols of VITS; ``"any"`` accepts every store.
-        missing: ``"leave_out"`` drops lines whose utterances are not in the store.
-
-    Attributes:
-        lengths: the lengths of spectrograms in frames, as VITS estimates them for `DistributedBucketSampler`.
-        left_out: the paths of dropped lines.
-
-    Raises:
-        ConfigurationError: the list cannot be read, or the store has other settings or no waveforms.
-    """
-
-    def __init__(
-        self,
-        audiopaths_and_text: str | Path,
-        hparams: Any,
-        *,
-        settings: Settings = "preset",
-        missing: Missing = "error",
-    ) -> None:
-        super().__init__(audiopaths_and_text, 2, hparams, settings, missing)
-
-    def get_example(self, i: int) -> Any:
-        """Return the example at a position."""
-        return to_tensors(self._arrays(i))
-
-
-class TextAudioSpeakerLoader(_Loader):
+class TextAudioSpeakerLoader(TextAudioLoader):
     """`TextAudioLoader` with a speaker, as VITS' ``TextAudioSpeakerLoader``: ``(text, spec, wav, sid [1] int64)``.
 
     Args:
@@ -217,6 +198,8 @@ class TextAudioSpeakerLoader(_Loader):
         ConfigurationError: see `TextAudioLoader`; or a speaker is not a number.
     """
 
+    _n_fields = 3
+
     def __init__(
         self,
         audiopaths_sid_text: str | Path,
@@ -225,23 +208,23 @@ class TextAudioSpeakerLoader(_Loader):
         settings: Settings = "preset",
         missing: Missing = "error",
     ) -> None:
-        super().__init__(audiopaths_sid_text, 3, hparams, settings, missing)
+        super().__init__(audiopaths_sid_text, hparams, settings=settings, missing=missing)
         for line in self.lines:
             if not (line[1].isascii() and line[1].isdecimal()):
                 raise ConfigurationError(
                     f"{audiopaths_sid_text}: {line[0]}: expected a speaker number, found {line[1]!r}"
                 )
 
-    def get_example(self, i: int) -> Any:
-        """Return the example at a position."""
-        return to_tensors((*self._arrays(i), np.array([int(self.lines[i][1])], np.int64)))
+    def _arrays(self, i: int) -> tuple[Array, ...]:
+        """Return those of the base class, and the speaker [1] int64."""
+        return (*super()._arrays(i), np.array([int(self.lines[i][1])], np.int64))
 
 
 class TextAudioCollate:
     """Pad examples of `TextAudioLoader` with zeros, the longest spectrogram first.
 
     Returns ``(text [B, L] int64, text_lengths [B] int64, spec [B, F, T] float32, spec_lengths [B],
-    wav [B, 1, N] float32, wav_lengths [B])``, tensors.
+    wav [B, 1, N] float32, wav_lengths [B])``, tensors. In memory, time is before frequency in ``spec``.
 
     Args:
         return_ids: append the position of each row's example, [B] int64.
@@ -254,12 +237,13 @@ class TextAudioCollate:
         """Return the batch."""
         torch = import_torch()
         # The order of equal lengths is that of torch's sort, as in VITS.
-        frames = torch.tensor([example[1].shape[1] for example in batch])
+        examples = arrays_of(batch)
+        frames = torch.tensor([example[1].shape[1] for example in examples])
         order = torch.sort(frames, dim=0, descending=True)[1]
-        rows = [batch[i] for i in order.tolist()]
+        rows = [examples[i] for i in order.tolist()]
         arrays: tuple[Any, ...] = (
             *pad_sequences([row[0] for row in rows], 0, np.int64),
-            *pad_spectrograms([row[1] for row in rows]),
+            *pad_frames([row[1] for row in rows]),
             *pad_sequences([row[2] for row in rows], 0, np.float32),
             *self._speakers(rows),
         )
