@@ -10,6 +10,7 @@ all results that have their numbers. What became slower by more than so many per
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import subprocess
 import sys
@@ -108,6 +109,41 @@ def plot(title: str, x_title: str, y_title: str, series: Series) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+def bars(title: str, x_title: str, names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> str:
+    """Return an SVG of bars in groups, one below another, over a logarithmic axis."""
+    height, left, top = 13 * len(names) + 8, 215, TOP + 22
+    low, high = (math.log10(pick(value for row in rows.values() for value in row)) for pick in (min, max))
+    low, high = math.floor(low), math.ceil(high)
+    bottom = top + height * len(rows)
+
+    def at(value: float) -> float:
+        return left + (math.log10(value) - low) / (high - low) * (WIDTH - left - 50)
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 40}" role="img" '
+        f'font-family="sans-serif" font-size="12"><title>{title}</title>'
+        f'<rect width="{WIDTH}" height="{bottom + 40}" fill="#fff"/><text x="10" y="18" font-size="14">{title}</text>',
+        f'<text x="{(left + WIDTH) / 2}" y="{bottom + 34}" text-anchor="middle">{x_title}</text>',
+    ]
+    for power in range(low, high + 1):
+        x = at(10**power)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke="#ddd"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{10**power:g}</text>')
+    for number, name in enumerate(names):
+        x = left + 190 * number
+        parts.append(f'<rect x="{x}" y="{TOP - 6}" width="10" height="10" fill="{COLOURS[number]}"/>')
+        parts.append(f'<text x="{x + 16}" y="{TOP + 3}">{name}</text>')
+    for number, (name, values) in enumerate(rows.items()):
+        y = top + height * number
+        parts.append(f'<text x="{left - 8}" y="{y + height / 2 + 2}" text-anchor="end">{name}</text>')
+        for place, value in enumerate(values):
+            width = at(value) - left
+            where = f'x="{left}" y="{y + 2 + 13 * place}"'
+            parts.append(f'<rect {where} width="{width:.1f}" height="11" fill="{COLOURS[place]}"/>')
+            parts.append(f'<text x="{at(value) + 4:.1f}" y="{y + 12 + 13 * place}">{value:,.3g}</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
 def speeds(results: Mapping[str, Result], prefix: str, number: str) -> dict[str, list[tuple[float, float]]]:
     """Return contender → times real time over a number of the results whose names begin with a prefix."""
     found: dict[str, list[tuple[float, float]]] = {}
@@ -132,6 +168,10 @@ def plots(results: Mapping[str, Result]) -> dict[str, str]:
         made["speed-by-n-fft"] = plot(
             "Speed of the mel on one core by n_fft", "n_fft", "times real time", lengths.numbers["speeds"]
         )
+    if own := results.get("own-loaders"):
+        names = ("own loader, 0 or 2 workers", "recipe on a store, no workers")
+        rows = own.numbers["batches a second"]
+        made["own-loaders"] = bars("Batches a second for a training loop", "batches a second", names, rows)
     return made
 
 
