@@ -1,19 +1,24 @@
-"""Open the export `cosyvoice` with CosyVoice's own data pipeline: ``python conformance/cosyvoice.py CHECKOUT``.
+"""Open the exports `cosyvoice` and `cosyvoice3` with CosyVoice's code: ``python conformance/cosyvoice.py CHECKOUT``.
 
-CHECKOUT is a copy of FunAudioLLM/CosyVoice. Needs what its ``cosyvoice/dataset/processor.py`` imports: torch,
-torchaudio (from 2.9 on with torchcodec), openai-whisper, onnxruntime, pyworld and pandas. A store with random tokens
-and vectors is made of the demo corpus, exported, and read by ``parquet_opener``, ``tokenize``, ``filter``,
-``resample``, ``compute_fbank``, ``parse_embedding``, ``sort``, ``batch`` and ``padding``. The tokens and vectors of the
-batches are compared with those of the store.
+CHECKOUT is a copy of FunAudioLLM/CosyVoice. Needs what its ``cosyvoice/dataset/processor.py`` and ``llm/llm.py``
+import: torch, torchaudio, transformers, openai-whisper, onnxruntime, pyworld and pandas. The demo corpus with random
+tokens and vectors is prepared twice: as files of Kaldi and of its extraction scripts, packed by its
+``make_parquet_list.py``, and as a store that is exported. Both are read by ``parquet_opener``, ``tokenize``,
+``filter``, ``resample``, ``compute_fbank``, ``parse_embedding``, ``sort``, ``batch`` and ``padding``, and three steps
+of its language models, small and with random weights, are made. Characters take the place of tokens.
 """
 
 from __future__ import annotations
 
+import random
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import soundfile
+from token_steps import of_steps
 
 from tts_prep.demo.corpus import make_demo_corpus
 from tts_prep.export import export
@@ -44,7 +49,7 @@ class Characters:
     """A tokenizer: CosyVoice's own need files of their models."""
 
     def encode(self, text, allowed_special):
-        return [ord(character) for character in text]
+        return [ord(character) % 1_000 for character in text]
 
 
 def pipeline(processor, files):
@@ -58,45 +63,108 @@ def pipeline(processor, files):
     data = processor.compute_fbank(data, lambda speech: torch.zeros(1, 80, speech.shape[1] // 480))
     data = processor.parse_embedding(data, normalize=True)
     data = processor.sort(data)
-    data = processor.batch(data, batch_type="dynamic", max_frames_in_batch=2000)
+    data = processor.batch(data, batch_type="dynamic", max_frames_in_batch=1500)
     return processor.padding(data, use_spk_embedding=True)
 
 
-def main() -> None:
-    sys.path.insert(0, sys.argv[1])
+def prepared(checkout, folder, values, *, has_instruct):
+    """Return the list of files that ``make_parquet_list.py`` makes of what the steps of ``run.sh`` before it write."""
     import torch
+
+    source, target = folder / "source", folder / "packed"
+    source.mkdir(parents=True)
+    target.mkdir()
+    tables = {
+        "wav.scp": {uid: wav for uid, (wav, *_) in values.items()},
+        "text": {uid: text for uid, (_, text, *_) in values.items()},
+        "utt2spk": dict.fromkeys(values, "ljspeech"),
+        "spk2utt": {"ljspeech": " ".join(values)},
+    }
+    if has_instruct:
+        tables["instruct"] = dict.fromkeys(values, "You are a helpful assistant.<|endofprompt|>")
+    for name, table in tables.items():
+        lines = "".join(f"{key} {value}\n" for key, value in table.items())
+        (source / name).write_text(lines, encoding="utf-8")
+    vectors = {uid: vector.tolist() for uid, (_, _, _, vector) in values.items()}
+    torch.save({uid: tokens.tolist() for uid, (_, _, tokens, _) in values.items()}, source / "utt2speech_token.pt")
+    torch.save(vectors, source / "utt2embedding.pt")
+    torch.save({"ljspeech": torch.tensor([*vectors.values()]).mean(dim=0).tolist()}, source / "spk2embedding.pt")
+    command = [sys.executable, checkout / "tools/make_parquet_list.py", "--src_dir", source, "--des_dir", target]
+    subprocess.run(command, check=True, capture_output=True)
+    return target / "data.list"
+
+
+def small(kind, folder):
+    """Return a language model of CosyVoice over a small Qwen2; its code for rows without instruction asks for 896."""
+    from cosyvoice.llm import llm
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    config = Qwen2Config(
+        vocab_size=1_024,
+        hidden_size=896,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=14,
+        num_key_value_heads=2,
+    )
+    Qwen2ForCausalLM(config).save_pretrained(folder)
+    return getattr(llm, kind)(896, 896, 6_561, llm.Qwen2Encoder(str(folder)), None)
+
+
+def step(model, batch):
+    """Return the loss of a batch; rows are interleaved by chance."""
+    import torch
+
+    random.seed(len(batch["utts"]))
+    return model(batch, torch.device("cpu"))["loss"]
+
+
+def main() -> None:
+    checkout = Path(sys.argv[1]).absolute()
+    sys.path[:0] = [str(checkout), str(checkout / "third_party/Matcha-TTS")]
+    import torch
+    import torchaudio
     from cosyvoice.dataset import processor
 
-    with tempfile.TemporaryDirectory() as folder:
-        corpus, store, out = Path(folder, "corpus"), Path(folder, "store"), Path(folder, "out")
+    def load(file, **_):
+        samples, rate = soundfile.read(file, dtype="float32", always_2d=True)
+        return torch.from_numpy(samples.T.copy()), rate
+
+    # What it did before it needed torchcodec.
+    torchaudio.load = load
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        corpus, store = folder / "corpus", folder / "store"
         make_demo_corpus(corpus)
         rows, root = read_corpus("ljspeech", corpus)
-        prepare(rows, root, store, configure("ljspeech", settings={"store": {"waveform_dtype": "int16"}}))
+        audio = {"n_mels": "none", "sample_rate": 22_050, "peak": "none"}
+        settings = {"audio": audio, "text": {"frontend": "none"}, "store": {"waveform_dtype": "int16"}}
+        prepare(rows, root, store, configure("ljspeech", settings=settings))
         add_array(store, "random", Random)
-        export(store, "cosyvoice", out)
         dataset = UtteranceDataset(store)
-        by_id = {utterance.id: utterance for utterance in dataset}
-        means = {
-            speaker: np.mean(dataset.filter(lambda m, s=speaker: m.speaker == s).views("speaker_vector"), axis=0)
-            for speaker in dataset.speakers
+        made = Random()(list(dataset.id), list(dataset.seconds))
+        values = {
+            one.id: (corpus / "wavs" / f"{one.id}.wav", one.text, tokens, vector)
+            for one, tokens, vector in zip(dataset, made["speech_tokens"], made["speaker_vector"], strict=True)
         }
-        n_batches = n_rows = tokens_differ = 0
-        vectors_differ = 0.0
-        for batch in pipeline(processor, (out / "data.list").read_text().splitlines()):
-            n_batches += 1
-            for row, uid in enumerate(batch["utts"]):
-                n_rows += 1
-                utterance = by_id[uid]
-                tokens = batch["speech_token"][row, : batch["speech_token_len"][row]].numpy()
-                tokens_differ += not np.array_equal(tokens, utterance.arrays["speech_tokens"])
-                for name, expected in (
-                    ("utt_embedding", utterance.arrays["speaker_vector"]),
-                    ("spk_embedding", means[utterance.speaker]),
-                ):
-                    unit = torch.nn.functional.normalize(torch.tensor(np.array(expected)), dim=0)
-                    vectors_differ = max(vectors_differ, float((batch[name][row] - unit).abs().max()))
-        print(f"{n_rows} of {len(dataset)} utterances in {n_batches} batches")
-        print(f"utterances with other tokens: {tokens_differ}; largest difference of vectors: {vectors_differ:.1e}")
+        for layout, kind in (("cosyvoice", "Qwen2LM"), ("cosyvoice3", "CosyVoice3LM")):
+            export(store, layout, folder / layout)
+            theirs = prepared(checkout, folder / kind, values, has_instruct=kind == "CosyVoice3LM")
+            lists = [path.read_text(encoding="utf-8") for path in (theirs, folder / layout / "data.list")]
+            pairs = [list(pipeline(processor, files.splitlines())) for files in lists]
+            n_values, n_rows, largest = 0, 0, 0.0
+            for one, other in zip(*pairs, strict=True):
+                assert one.keys() == other.keys()
+                n_rows += len(one["utts"])
+                for key, expected in one.items():
+                    if not isinstance(expected, torch.Tensor):
+                        assert other[key] == expected, key
+                        continue
+                    assert other[key].dtype == expected.dtype
+                    n_values += expected.numel()
+                    largest = max(largest, float((other[key].double() - expected.double()).abs().max()))
+            steps = of_steps(lambda kind=kind: small(kind, folder / "qwen2"), pairs, step=step)
+            print(f"{layout}: {n_rows} rows, {n_values:,} values differ by at most {largest:.1e}; {steps}", flush=True)
 
 
 if __name__ == "__main__":
