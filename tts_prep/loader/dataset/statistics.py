@@ -15,7 +15,6 @@ from tts_prep.format.hdf5.datasets import Array, dataset_at
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.format.statistics import ArrayStatistics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +89,8 @@ def statistics_of_rows(
         row_shape: the shape of a row.
         n_speakers: the number of speakers of the store.
     """
+    from tts_prep.format.statistics import ArrayStatistics
+
     n = int(np.prod(row_shape, dtype=np.int64))
     speakers = [ArrayStatistics.empty(n) for _ in range(n_speakers)]
     for code, rows in utterances:

@@ -18,7 +18,6 @@ from tts_prep.format.files.paths import is_url, stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn, Column
 from tts_prep.format.hdf5.datasets import Array, Location, MappedFile, map_file
 from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST, OOD_TEXTS
-from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.selection import Rows, as_slice
@@ -204,12 +203,14 @@ class Store:
             self._ood_texts = texts
         return self._ood_texts
 
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[Any]:
         """Return what is not in the store, and why.
 
         Raises:
             CorruptStoreError: ``failures.jsonl`` is missing, contradicts the manifest, or violates the format.
         """
+        from tts_prep.format.records.failures import read_failures
+
         entry = self.manifest.failures
         if self._cached is not None:
             self._cached.fetch(entry)
@@ -288,12 +289,9 @@ class Store:
         places = found.tolist()
         arrays: Mapping[int, Array] = self._arrays.get(name, {})
         try:
-            views = [arrays[shard][start:stop] for shard, start, stop in places]
+            views = [self._lent(name, shard, arrays[shard][start:stop]) for shard, start, stop in places]
         except KeyError:
             views = self._views_of_new_files(name, places)
-        else:
-            if self.is_lent:
-                views = [self._lent(name, place[0], view) for place, view in zip(places, views, strict=True)]
         return views if self.manifest.specs[name].columns else [view[0] for view in views]
 
     def reader(self, name: str) -> Callable[[int], Array]:

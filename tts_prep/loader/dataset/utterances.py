@@ -17,7 +17,6 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, COUNTED, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.format.records.failures import Failure
 from tts_prep.loader.batch_info import BatchInfo, info_of
 from tts_prep.loader.dataset.columns import (
     CategoryValues,
@@ -39,6 +38,8 @@ from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+    from tts_prep.format.records.failures import Failure
 
 
 _MAPPED_AT_A_TIME = 256
@@ -598,17 +599,20 @@ class UtteranceDataset(FixedColumns):
         utterance.__dict__.update(index=row, store=self.metadata, _dataset=self)
         return utterance
 
+    @cached_property
+    def _read(self) -> tuple[Callable[[int], Any], ...]:
+        """What returns the id, the mel as it is stored, and the phonemes of a row of the store."""
+        ids: Any = self._store.column("id")
+        return ids.at, self._store.reader("mel"), self._store.reader("phonemes")
+
     def _utterance(self, row: int) -> Utterance:
         """Return the utterance of a row of the store, whose arrays stay readable when the store is removed."""
-        utterance, ids, reader = self._unread(row), self._store.column("id"), self._store.reader
-        utterance.__dict__.update(
-            {
-                "id": ids.at(row),  # type: ignore[union-attr]
-                "speaker_code": self._speaker_code(row),
-                "_mel" if self._is_half else "mel": reader("mel")(row),
-                "phonemes": reader("phonemes")(row),
-            }
-        )
+        id_of, mel_of, phonemes_of = self._read
+        utterance = Utterance.__new__(Utterance)
+        made = utterance.__dict__
+        made["index"], made["store"], made["_dataset"] = row, self.metadata, self
+        made["id"], made["speaker_code"] = id_of(row), self._speaker_code(row)
+        made["_mel" if self._is_half else "mel"], made["phonemes"] = mel_of(row), phonemes_of(row)
         return utterance
 
     def _field(self, name: str, row: int) -> Any:
