@@ -117,6 +117,7 @@ def newer_soxr(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return install
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", INPUTS)
 def test_after_a_change_of_an_input_the_result_is_that_of_a_fresh_build_or_a_line_names_it(

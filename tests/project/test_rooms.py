@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 from plugins import install
 
 import tts_prep
@@ -133,6 +134,11 @@ def test_what_needs_a_room_is_named_as_users_type_it(monkeypatch: pytest.MonkeyP
         doors.need("corrections", "chosen")
     with pytest.raises(MissingPackageError, match=r"^a store at a URL \(s3://…\): no part"):
         doors.need("schemes", "s3")
+
+
+def test_the_command_that_shows_a_store_comes_first_in_its_group() -> None:
+    text = CliRunner().invoke(cli, ["--help"]).output
+    assert text[text.index("Inspect a store:") :].split()[3] == "info"
 
 
 def test_every_row_names_what_there_is() -> None:

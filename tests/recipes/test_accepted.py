@@ -133,6 +133,7 @@ def test_blanks_of_a_store_are_not_put_in_twice(corpus: Path, tmp_path: Path, bl
         assert made[blanks, system, True] == [0, *(i for symbol in plain for i in (symbol, 0))]
 
 
+@pytest.mark.whole
 def test_symbols_that_a_system_has_in_its_code_are_compared(corpus: Path, tmp_path: Path) -> None:
     preset = DESCRIPTIONS["styletts2"]
     for symbols, blanks in (("espeak", "none"), ("kokoro", "none"), ("styletts2", "around")):

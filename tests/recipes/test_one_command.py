@@ -92,6 +92,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # librosa's pYIN is compiled, which takes longer than all the rest.
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.soak if name == "FastPitch" else ()) for name in RECIPES]
 )

@@ -22,6 +22,8 @@ from tts_prep.recipes import PiperCollate, PiperDataset, vits
 
 torch = pytest.importorskip("torch")
 
+pytestmark = pytest.mark.whole
+
 
 def build(corpus: Path, path: Path, blanks: str = "between", symbols: str = "piper") -> Path:
     preset = get_preset("piper")
