@@ -33,7 +33,7 @@ from tts_prep.preprocess.features.energy import EnergyFeature
 from tts_prep.preprocess.make import examples, shards
 
 add_features = of_room("additions.add_arrays", "add_features")
-holds_measures = of_room("checks.index_columns", "holds_measures")
+holds_measures = of_room("checks.measuring", "holds_measures")
 imported = of_room("imports.arrays", "make_imported")
 verify_store = of_room("verification.files", "verify_store")
 
