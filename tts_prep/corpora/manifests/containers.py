@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shlex
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -101,7 +102,11 @@ def open_table(path: Path, audio: str | None = None) -> Container:
         return Table(path)
     if _is_json(path):
         return JsonLines(path)
-    raise CorpusError(f"{path}: expected .jsonl, .json, .csv, .tsv, .parquet, .arrow or .tar (.jsonl.gz, .csv.gz)")
+    is_cues = suffix in (".srt", ".vtt")
+    hint = f"; 'tts-prep folder {shlex.quote(str(path.parent))} STORE' reads subtitles beside recordings" * is_cues
+    raise CorpusError(
+        f"{path}: expected .jsonl, .json, .csv, .tsv, .parquet, .arrow or .tar (.jsonl.gz, .csv.gz){hint}"
+    )
 
 
 def _suffix(path: Path) -> str:
