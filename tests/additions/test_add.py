@@ -37,6 +37,25 @@ def test_add_gives_what_the_command_that_makes_the_store_gives(capsys: Capture, 
         assert (store / name).read_bytes() == (other / name).read_bytes()
 
 
+def test_the_corpus_of_a_manifest_is_its_folder_or_the_list_itself(capsys: Capture, tmp_path: Path) -> None:
+    corpus, store = write_ljspeech(tmp_path / "lj", TEXTS), tmp_path / "store"
+    names = [path.name for path in sorted((corpus / "wavs").iterdir())]
+    lines = [f"wavs/{name}|{text}\n" for name, text in zip(names, TEXTS, strict=True)]
+    (corpus / "list.csv").write_text("audio|text\n" + "".join(lines))
+    code, _, err = run(capsys, "manifest", corpus / "list.csv", store, "--frontend", "characters", "--jobs", "1")
+    assert code == 0, err
+    energies = []
+    for given in (corpus / "list.csv", corpus):
+        code, _, err = run(capsys, "add", store, "--corpus", given, "--feature", "energy", "--jobs", "1")
+        assert code == 0, err
+        energies.append((store / "arrays/energy/00000.h5").read_bytes())
+    assert energies[0] == energies[1]
+    assert (
+        "other.csv/list.csv: no such file"
+        in run(capsys, "add", store, "--corpus", corpus / "other.csv", "--feature", "pitch")[2]
+    )
+
+
 def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -> None:
     _, store = make(capsys, tmp_path)
     folder = tmp_path / "durations"

@@ -80,7 +80,10 @@ class _Source:
             return None
         own = import_reader(self.reader) if self.reader else None
         corrections, splits = stored_corrections(store), split_lists(self.splits)
-        return CorpusRows.read(config, self.corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
+        # A list is taken as by the command that made the store; readers take its folder.
+        is_list = self.corpus.name in config.options.get("files", ())
+        corpus = self.corpus.parent if is_list else self.corpus
+        return CorpusRows.read(config, corpus, root=self.root, splits=splits, reader=own, corrections=corrections)
 
 
 _OPTIONS: Final = OptionTable(__file__)
