@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final
 
-from tts_prep.corpora.manifests.json_lines import JsonLines, Lhotse, json_objects
-from tts_prep.corpora.manifests.rows import MAX_LINE, Container, Row, open_text
+from tts_prep.corpora.manifests.json_lines import MAX_LINE, Container, JsonLines, Lhotse, Row, json_objects, open_text
 from tts_prep.corpora.transcripts import AUDIO_SUFFIXES
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure

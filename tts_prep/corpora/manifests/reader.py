@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from tts_prep.corpora.manifests.containers import find_files, open_containers
+from tts_prep.corpora.manifests.json_lines import Container, Row
 from tts_prep.corpora.manifests.lists import ListColumn, SeenLists, list_columns
-from tts_prep.corpora.manifests.rows import Container, Row
 from tts_prep.errors import ConfigurationError, CorpusError, FeatureError
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.format.records.failures import Failure
