@@ -460,7 +460,7 @@ def test_a_store_after_any_history_has_the_bytes_of_a_fresh_build_or_names_what_
     phases = [*Phase][:3] if count else [Phase.generate]
     run_state_machine_as_test(
         Histories,
-        settings=settings(max_examples=count or 6, stateful_step_count=25, derandomize=not count, phases=phases),
+        settings=settings(max_examples=count or 12, stateful_step_count=25, derandomize=not count, phases=phases),
     )
 
 
