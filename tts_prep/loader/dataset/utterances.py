@@ -594,7 +594,9 @@ class UtteranceDataset(FixedColumns):
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
     def _unread(self, row: int) -> Utterance:
-        """Return the utterance of a row of the store, of which nothing is looked up yet."""
+        """Return the utterance of a row of the store, of which nothing is looked up yet if a batch is read at once."""
+        if self._store.row_table() is None:
+            return self._utterance(row)
         utterance = Utterance.__new__(Utterance)
         utterance.__dict__.update(index=row, store=self.metadata, _dataset=self)
         return utterance
