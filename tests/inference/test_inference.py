@@ -59,6 +59,7 @@ def make_store(
     return folder / "store"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("texts", "text"),
     [
@@ -132,6 +133,7 @@ def check_matrix(
     return made
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("frontend", MATRIX)
 def test_frontends_tables_blanks_ends_and_unknown_symbols_are_those_of_the_store(frontend: str, tmp_path: Path) -> None:
     if frontend == "arpabet":
@@ -224,6 +226,7 @@ def test_a_store_whose_phonemes_come_from_elsewhere_is_refused(tmp_path: Path, s
         mel_of(aligned)
 
 
+@pytest.mark.whole
 def test_heteronyms_are_read_as_the_store_has_them(tmp_path: Path) -> None:
     text = "Please close the door."
     found = {}
