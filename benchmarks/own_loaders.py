@@ -3,13 +3,15 @@
     python benchmarks/own_loaders.py CORPUS CHECKOUTS [--only NAME ...] [--epochs 5] [--result own-loaders]
 
 CORPUS is in LJ Speech's layout, 22,050 Hz, 16 bits. CHECKOUTS is the folder of conformance/presets.py, with the commit
-1db01cc of Parakeet besides, as ``Parakeet@1db01cc``; needed are librosa, pandas, PyYAML, pyworld, soundfile and soxr.
+1db01cc of Parakeet besides, as ``Parakeet@1db01cc``; needed are librosa, pandas, PyYAML, pyworld, six, soundfile and
+soxr.
 
 A system's classes run as they stand, at their own settings, in torch's ``DataLoader``; Parakeet's own takes Paddle.
 They get what they would cost most with out of the measurement's way: recordings at their own rate, phonemes instead of
 texts, and one epoch before the first that counts, in which they fill their caches. The recipe is what ``tts-prep
 recipes NAME`` prints, on a store that its commands made, below ``benchmarks/output/``. Both sides make the same batches
-of the same rows, with 0 workers and with 2 that stay; where a recipe has tts-prep's own loader, 2 are its threads.
+of the same rows, with 0 workers and with 2 that stay; where a recipe has tts-prep's own loader, 2 are its
+threads, and 0 is none ahead.
 
 Processor time is that of an epoch with that of the workers. torch computes with one thread: with two, each worker
 starts as many, and they wait for one another.
@@ -44,7 +46,7 @@ from corpus import require
 from recipe_epochs import WORK, made, processor
 from results import Result, describe_machine
 
-require("torch", "librosa", "pandas", "pyworld", "soundfile", "soxr", "yaml")
+require("torch", "librosa", "pandas", "pyworld", "six", "soundfile", "soxr", "yaml")
 sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "conformance"))
 
 import librosa
@@ -139,11 +141,10 @@ def of_printed(make: Callable[..., Any]) -> Loader:
             found.dataset.batch_size = 16
         if not isinstance(found, DataLoader):
             return of_torch(found.dataset, found.collate_fn)(rows, workers)
+        ahead = {"prefetch": 2, "threads": workers} if workers else {"prefetch": 0}
         if isinstance(found.dataset, recipes.FilePathDataset):
-            return DataLoader(
-                found.dataset, batch_sampler=rows, collate_fn=recipes.Collater(), prefetch=2, threads=workers or 1
-            )
-        return make(batch_sampler=rows, threads=workers or 1)
+            return DataLoader(found.dataset, batch_sampler=rows, collate_fn=recipes.Collater(), **ahead)
+        return make(batch_sampler=rows, **ahead)
 
     return loader
 
@@ -545,6 +546,14 @@ def largest_difference(system: System, theirs: Loader, ours: Loader, rows: Rows)
     return found
 
 
+def contiguous(batch: Any) -> bool:
+    """Copy the tensors of a batch that are views with exchanged axes, as a model or a GPU does; return True."""
+    for value in batch if isinstance(batch, tuple | list) else ():
+        if isinstance(value, torch.Tensor):
+            value.contiguous()
+    return True
+
+
 def in_turn(loaders: Sequence[Loader], rows: Rows, workers: int, n: int) -> list[list[tuple[float, float]]]:
     """Return seconds and processor seconds of each epoch of each side, the first of them before caches are warm."""
     sides = [loader(rows, workers) for loader in loaders]
@@ -553,7 +562,7 @@ def in_turn(loaders: Sequence[Loader], rows: Rows, workers: int, n: int) -> list
         for side, times in zip(sides, found, strict=True):
             gc.collect()
             started, before = time.perf_counter(), processor()
-            batches = sum(1 for _ in side)
+            batches = sum(1 for batch in side if contiguous(batch))
             times.append((time.perf_counter() - started, processor() - before))
             assert batches == len(rows), (batches, len(rows))
     return found

@@ -1409,6 +1409,9 @@ ELSEWHERE |= {
     "end it, or give each review a file of its own, and join them by 'tts-prep merge-decisions {path} OTHER'": (
         "review/test_decisions.py::test_a_file_has_one_writer_at_a_time"
     ),
+    "{utterance.id} was merged; take that back by g, and make the store again before": (
+        "review/test_edits.py::test_recordings_of_the_corpus_are_played_as_they_are_in_the_store"
+    ),
 }
 # Words of messages → the same.
 ELSEWHERE_BY_WORDS = {

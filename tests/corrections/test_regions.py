@@ -162,6 +162,48 @@ def test_neighbours_of_one_recording_become_one_region_and_chains_keep_the_first
     assert (one.text, last) == ("text a text b text c", files[3])
 
 
+def test_a_merge_brings_back_nothing_of_the_recording_that_was_taken_out_and_loses_nothing() -> None:
+    rows = [of_one("a", 0, 2), of_one("b", 2, 4), of_one("c", 4, 6)]
+    (merged,) = applied([Correction("a", merge="0.3 c"), Correction("b", is_left_out=True)], rows)
+    assert [(pause, one.start, one.end) for pause, one in merged.pieces] == [(0, 0, 2), (0.3, 4, 6)]
+    for edits in (
+        [Correction("a", regions="0-0.5", merge="0.3 b"), Correction("b", regions="1.5-2")],
+        [Correction("a", merge="0.3 b"), Correction("b", regions="1.5-2")],
+        [Correction("a", regions="0-0.5", merge="0.3 b")],
+    ):
+        (merged, _) = applied(edits, rows)
+        trimmed = {one.id: one.regions for one in edits}
+        first, second = (0, 0.5 if trimmed["a"] else 2), (3.5 if trimmed.get("b") else 2, 4)
+        assert [(one.start, one.end) for _, one in merged.pieces] == [first, second]
+        assert merged.pieces[1][0] == 0.3
+    # Of two that overlap, the first can end later.
+    (merged,) = applied([Correction("a", merge="0 b")], [of_one("a", 0, 2), of_one("b", 0.5, 1.5)])
+    assert (merged.start, merged.end, merged.then) == (0, 2, ())
+
+
+def test_rows_of_which_one_text_is_normalized_are_not_merged() -> None:
+    # The numbers of the other would never be read.
+    failed, second = applied([Correction("a", merge="0 b")], [row("a", normalized=True), row("b")])
+    assert "cannot be merged with 'b': only one of their texts is normalized" in failed.reason
+    assert second == row("b")
+
+
+def test_recordings_of_a_merged_row_that_change_places_are_noticed(
+    own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = (own_corpus / f"wavs/S-000{n}.wav" for n in (2, 3))
+    soundfile.write(second, speech_like(soundfile.info(first).duration, 99), SAMPLE_RATE)
+    command = ("ljspeech", own_corpus, tmp_path / "store", *OPTIONS)
+    asked = (*command, "--corrections", decisions(tmp_path, "S-0002,,,,,,0 S-0003\n"))
+    assert run(capsys, *asked)[0] == 0
+    first.rename(tmp_path / "kept.wav")
+    second.rename(first)
+    (tmp_path / "kept.wav").rename(second)
+    assert run(capsys, *asked, "--update")[0] == 0
+    both = np.concatenate([pcm(own_corpus, "S-0002"), pcm(own_corpus, "S-0003")])
+    np.testing.assert_array_equal(UtteranceDataset(tmp_path / "store")[2].waveform, both)
+
+
 def test_a_region_is_in_the_segment_of_its_row_and_parts_can_be_cut_again() -> None:
     cut = [Correction("b", "x | y z", regions="0.5-1 1-1.5"), Correction("b-2", "y | z", regions="1-1.2 1.2-1.4")]
     made = applied(cut, [of_one("a", 0, 2), of_one("b", 2, 4)])

@@ -100,6 +100,8 @@ def test_recordings_of_the_corpus_are_played_as_they_are_in_the_store(
         found = [sounds.get(row) for row in range(len(dataset))]
     assert {sound.source for sound in found} == {"corpus"}
     assert [len(sound.samples) / SAMPLE_RATE for sound in found] == pytest.approx(dataset.seconds.tolist())
+    fault = place_of(store, list(dataset.id).index("S-0002"))["fault"]
+    assert fault == "S-0002 was merged; take that back by g, and make the store again before"
     one, _ = soundfile.read(own_corpus / "wavs/S-0005.wav", dtype="float32")
     np.testing.assert_array_equal(found[list(dataset.id).index("S-0005-2")].samples, one[6615:15435])
 

@@ -50,4 +50,5 @@ def estimated_share(mass: float, deviation: float, score: float) -> float:
     bounded = min(max(mass, _LEAST), _MOST)
     exponent = _TABLE["constant"] + _TABLE["mass"] * np.log(bounded / (1 - bounded))
     exponent += _TABLE["deviation"] * np.log(max(deviation, _LEAST)) + _TABLE["score"] * score
+    exponent = max(float(exponent), -500.0)  # exp overflows from about 709 on
     return round(float(_TABLE["most"] / (1 + np.exp(-exponent))), 4)

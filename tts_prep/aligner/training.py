@@ -141,7 +141,7 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     sample, array = _sample(store, manifest, wanted.sample), manifest.arrays["mel"]
     model = AlignmentModel.train(sample, vocabulary, decibels, array["hop_length"] / array["sample_rate"])
     share = float(np.mean([model.align(recording).within for recording in sample[:_CHECKED]]))
-    if share < wanted.least:
+    if not share >= wanted.least:  # Nor is NaN.
         raise StoreError(
             f"{store}: durations: an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after "
             f"training on {count_text(len(sample), 'utterance')}, expected {wanted.least:.0%} at least: too little "

@@ -121,6 +121,9 @@ class CorrectedRows:
         self._items = items
         self._applied: dict[str, Correction] = {}
         self._missing = dict.fromkeys(corrections.rows)
+        # Ids with regions, and whether a row was left out since the last: the recording between has what nobody wants.
+        self._trimmed: set[str] = set()
+        self._is_apart = False
 
     @property
     def applied(self) -> tuple[Correction, ...]:
@@ -139,7 +142,9 @@ class CorrectedRows:
             first = first or item.id
             for made in self._made(item):
                 if isinstance(made, SourceUtterance):
-                    found = made if held is None else _merged(held, merge, made)
+                    is_apart = self._is_apart or (held is not None and not self._trimmed.isdisjoint((held.id, made.id)))
+                    found = made if held is None else _merged(held, merge, made, is_apart=is_apart)
+                    self._is_apart = False
                     if isinstance(found, Failure):
                         yield found
                         found = made
@@ -170,6 +175,8 @@ class CorrectedRows:
             if changed != Correction(item.id):
                 self._applied.setdefault(item.id, changed)
             made = [] if correction.is_left_out else _corrected(item, changed, row)
+            self._is_apart |= correction.is_left_out
+            self._trimmed |= {one.id for one in made} if changed.regions else set()
             if len(made) > 1:
                 todo[:0] = made
             else:
@@ -213,8 +220,14 @@ def _corrected(
     ]
 
 
-def _merged(first: SourceUtterance, merge: str, second: SourceUtterance) -> SourceUtterance | Failure:
-    """Return two rows as one with the id of the first: one region of a recording, or a pause between two."""
+def _merged(
+    first: SourceUtterance, merge: str, second: SourceUtterance, *, is_apart: bool
+) -> SourceUtterance | Failure:
+    """Return two rows as one with the id of the first: one region of a recording, or a pause between two.
+
+    Args:
+        is_apart: whether something between the two was taken out, so that one region would bring it back.
+    """
     pause, wanted = parse_merge(merge)
     if second.id != wanted:
         what = f"to be merged with '{wanted}', but '{second.id}' follows"
@@ -224,11 +237,14 @@ def _merged(first: SourceUtterance, merge: str, second: SourceUtterance) -> Sour
     one, two = ((row.speaker, row.language, row.meta.get("split")) for row in (first, second))
     if one != two:
         return _failed(first, f"cannot be merged with '{wanted}': speaker, language, split are {one} and {two}")
+    if first.normalized != second.normalized:
+        return _failed(first, f"cannot be merged with '{wanted}': only one of their texts is normalized")
     piece = {name: getattr(second, name) for name in ("audio", "inside", "channel", "start", "end")}
     text = f"{first.text} {second.text}".strip()
     is_one = all(getattr(first, name) == piece[name] for name in ("audio", "inside", "channel")) and not first.then
-    if is_one and first.end is not None and first.start <= second.start:
-        return replace(first, text=text, end=second.end)
+    if is_one and not is_apart and first.end is not None and first.start <= second.start:
+        end = None if second.end is None else max(first.end, second.end)
+        return replace(first, text=text, end=end)
     return replace(first, text=text, then=(*first.then, {"pause": pause, **piece}))
 
 

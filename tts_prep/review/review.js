@@ -556,8 +556,9 @@ async function change({ text = typed().text, ...changed }) {
 const saveRegions = (regions, text) => change({ text, regions: regions.map((region) => region.map((time) => time.toFixed(6)).join("-")).join(" ") });
 
 async function trim() {
-  const of = current, span = plot.selection;
+  const of = current;
   if (!of) return;
+  const span = plot.selection;
   if (!span) return change({ regions: "", text: of.decision.regions.includes(" ") ? typed().text.split(BAR).join(joint(of.text)) : typed().text });
   const found = await soundOf(of.row), [first, last] = span.map((time) => atSample(time, found));
   const regions = regionsOf(of.decision, found.place).map(([from, to]) => [Math.max(from, first), Math.min(to, last)]);

@@ -187,6 +187,15 @@ def test_a_job_of_a_cluster_that_lacks_memory_even_alone_ends_the_run() -> None:
 
 
 @OWN
+@pytest.mark.parametrize("number", [0, -1, "2", None])
+def test_a_number_of_processes_that_is_none_is_refused_instead_of_waited_for(number: Any) -> None:
+    with (
+        pytest.raises(ConfigurationError, match=f"jobs: expected an integer >= 1, found {number!r}"),
+        worker_pool(number, Backend()),
+    ):
+        pytest.fail("it was accepted")
+
+
 def test_a_pool_starts_no_more_processes_than_it_has_jobs() -> None:
     with worker_pool(4, Backend()) as pool:
         assert not multiprocessing.active_children()

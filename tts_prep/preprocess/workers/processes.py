@@ -238,6 +238,8 @@ class WorkerPool(Generic[Job, Done]):
     """
 
     def __init__(self, jobs: int, backend: Backend, get_ready: Callable[[Note], object]) -> None:
+        if not isinstance(jobs, int) or jobs < 1:
+            raise ConfigurationError(f"jobs: expected an integer >= 1, found {jobs!r}")
         self._jobs = jobs
         self._backend = backend
         self._get_ready = get_ready
