@@ -194,7 +194,7 @@ _SUPERSCRIPTS: Final = re.compile("(?<=\\d)[⁻⁺]?[⁰¹²³⁴-⁹]+")
 # The sign of a number may be read already.
 _NEXT: Final = r"(?=(?:[-+±~\u2212]|minus |plus or minus |about )?\.?\d)"
 # "By 12: 144" is a mark.
-_BETWEEN_NUMBERS: Final = re.compile(rf"(?<=\d) ?(?!: )([{re.escape(''.join(_BETWEEN))}]) ?{_NEXT}")
+_BETWEEN_NUMBERS: Final = re.compile(rf"(?<=\d) ?(?!: \d{{3}})([{re.escape(''.join(_BETWEEN))}]) ?{_NEXT}")
 _BEFORE_NUMBER: Final = re.compile(rf"([{re.escape(''.join(_BEFORE))}]) ?{_NEXT}")
 _TIMES_TEN: Final = re.compile(r"(?<=\d) ?[xX] ?(?=10(?:\^|[⁻⁰¹²³⁴-⁹]| to the))")
 # "An A-." and "a B- in chemistry", not "A- and B-lists".
