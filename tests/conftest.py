@@ -122,6 +122,16 @@ def demo_corpus(made_once: MakeOnce) -> Path:
     return made_once("demo-corpus", make_demo_corpus)
 
 
+@pytest.fixture(scope="session")
+def few_spoken(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the root of a read-only corpus of the first utterances of the demo corpus: speech, a minute of it."""
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "wavs").symlink_to(demo_corpus / "wavs")
+    lines = (demo_corpus / "metadata.csv").read_text("utf-8").splitlines(keepends=True)
+    (folder / "metadata.csv").write_text("".join(lines[:14]), "utf-8")
+    return folder
+
+
 @pytest.fixture
 def own_corpus(tmp_path: Path) -> Path:
     """Return the root of a corpus that the test may change."""

@@ -181,6 +181,13 @@ def test_a_merge_brings_back_nothing_of_the_recording_that_was_taken_out_and_los
     assert (merged.start, merged.end, merged.then) == (0, 2, ())
 
 
+def test_a_row_with_the_id_of_a_part_fails_and_names_the_row_that_is_cut() -> None:
+    cut = Correction("a", "one | two", regions="0-1 1-2")
+    one, two, failed = applied([cut, Correction("a-1", "corrected")], [row("a"), row("a-1")])
+    assert (one.id, one.text, two.id, two.text) == ("a-1", "corrected", "a-2", "two")
+    assert "'a-1': a part of 'a', which is cut, has this id" in failed.reason
+
+
 def test_rows_of_which_one_text_is_normalized_are_not_merged() -> None:
     # The numbers of the other would never be read.
     failed, second = applied([Correction("a", merge="0 b")], [row("a", normalized=True), row("b")])

@@ -56,16 +56,6 @@ def tts_prep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         yield command
 
 
-@pytest.fixture(scope="module")
-def few(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the first utterances of the demo corpus."""
-    folder = tmp_path_factory.mktemp("few")
-    (folder / "wavs").symlink_to(demo_corpus / "wavs")
-    lines = (demo_corpus / "metadata.csv").read_text("utf-8").splitlines(keepends=True)
-    (folder / "metadata.csv").write_text("".join(lines[:14]), "utf-8")
-    return folder
-
-
 def commands(page: Path, folder: Path, tts_prep: list[str], *, torch: bool = True) -> Iterator[tuple[str, list[str]]]:
     """Yield the language and the command of each block; Python blocks in a row are one command, for fewer imports.
 
@@ -103,13 +93,13 @@ def commands(page: Path, folder: Path, tts_prep: list[str], *, torch: bool = Tru
     ids=lambda page: page.name,
 )
 def test_every_command_and_code_block_of_a_page_runs(
-    page: Path, demo_corpus: Path, few: Path, tts_prep: list[str], tmp_path: Path
+    page: Path, demo_corpus: Path, few_spoken: Path, tts_prep: list[str], tmp_path: Path
 ) -> None:
     scripts, folder = tmp_path / "scripts", tmp_path / "folder"
     scripts.mkdir()
     folder.mkdir()
     # A minute instead of LJ Speech; three where a page trains a model.
-    (folder / "LJSpeech-1.1").symlink_to(demo_corpus if page.name == "tutorial.md" else few)
+    (folder / "LJSpeech-1.1").symlink_to(demo_corpus if page.name == "tutorial.md" else few_spoken)
     done: list[str] = []
     torch = importlib.util.find_spec("torch") is not None
     for language, command in commands(page, scripts, tts_prep, torch=torch):

@@ -220,6 +220,28 @@ def test_an_edit_that_is_not_possible_stops_the_keys_after_it(serve: Serve, brow
 
 
 @needs_browser
+def test_a_merge_that_the_next_store_would_refuse_is_refused(
+    serve: Serve, browser: Browser, own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, file = tmp_path / "store", tmp_path / "list.jsonl"
+    parts = {"S-0001": "train", "S-0002": "train", "S-0003": "dev"}
+    rows = [{"id": uid, "audio": f"wavs/{uid}.wav", "text": "One.", "split": part} for uid, part in parts.items()]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    status, _, err = run(capsys, "manifest", file, store, "--root", own_corpus, *OPTIONS, *PLAIN)
+    assert status == 0, err
+    review = serve(store=store)
+    browser.go("about:blank")
+    browser.show(width=1400)
+    browser.go(f"{review.server.address}#sort=row&id=S-0002")
+    browser.wait("document.documentElement.dataset.ready && document.querySelector('#id').textContent === 'S-0002'")
+    browser.type("g")
+    browser.wait("document.querySelector('#stop').open")
+    assert "S-0003 follows, which is of 0, dev, not of 0, train." in browser.run("return document.querySelector('#stop').textContent")
+    assert not (tmp_path / "decisions.csv").exists()
+    browser.press("Escape")
+
+
+@needs_browser
 def test_words_that_a_recognizer_heard_otherwise_are_marked(serve: Serve, browser: Browser, tmp_path: Path) -> None:
     review = serve()
     uid, text = review.rows[0].id, review.rows[0].text

@@ -124,6 +124,8 @@ class CorrectedRows:
         # Ids with regions, and whether a row was left out since the last: the recording between has what nobody wants.
         self._trimmed: set[str] = set()
         self._is_apart = False
+        # Id of each part of a row that was cut → that row.
+        self._parts: dict[str, str] = {}
 
     @property
     def applied(self) -> tuple[Correction, ...]:
@@ -140,6 +142,9 @@ class CorrectedRows:
         held: SourceUtterance | None = None
         for item in self._items:
             first = first or item.id
+            if isinstance(item, SourceUtterance) and (cut := self._parts.get(item.id)):
+                yield _failed(item, f"a part of '{cut}', which is cut, has this id; take that back, or rename this row")
+                continue
             for made in self._made(item):
                 if isinstance(made, SourceUtterance):
                     is_apart = self._is_apart or (held is not None and not self._trimmed.isdisjoint((held.id, made.id)))
@@ -179,6 +184,7 @@ class CorrectedRows:
             self._trimmed |= {one.id for one in made} if changed.regions else set()
             if len(made) > 1:
                 todo[:0] = made
+                self._parts |= {part.id: item.id for part in made}
             else:
                 yield from made
 

@@ -604,7 +604,7 @@ async function merge() {
     if (row >= state.counts.utterances) throw new Error("No utterance follows this one in the store.");
     next = await get(`${row}/utterance`);
   } while (next.decision.keep === "no");
-  const who = (data) => `${data.decision.speaker || data.speaker} ${data.language}`.trim();
+  const who = (data) => [data.decision.speaker || data.speaker, data.language, data.split].filter(Boolean).join(", ");
   if (who(next) !== who(of)) throw new Error(`${next.id} follows, which is of ${who(next)}, not of ${who(of)}.`);
   const pause = Math.min(Math.max(0, Number($("pause").value) || 0), 10);
   await change({ merge: `${pause.toFixed(2)} ${next.id}` });

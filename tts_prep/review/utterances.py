@@ -47,6 +47,7 @@ def of_row(table: Table, row: int) -> dict[str, Any]:
         "id": clip.id[:_MAX_TEXT],
         "speaker": clip.speaker[:_MAX_TEXT],
         "language": clip.language[:40],
+        "split": str(utterance.meta.get("split", ""))[:_MAX_TEXT],
         "text": clip.text[:_MAX_TEXT],
         "phonemes": clip.phoneme_text[:_MAX_TEXT],
         "seconds": clip.seconds,
