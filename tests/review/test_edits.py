@@ -236,7 +236,9 @@ def test_a_merge_that_the_next_store_would_refuse_is_refused(
     browser.wait("document.documentElement.dataset.ready && document.querySelector('#id').textContent === 'S-0002'")
     browser.type("g")
     browser.wait("document.querySelector('#stop').open")
-    assert "S-0003 follows, which is of 0, dev, not of 0, train." in browser.run("return document.querySelector('#stop').textContent")
+    assert "S-0003 follows, which is of 0, dev, not of 0, train." in browser.run(
+        "return document.querySelector('#stop').textContent"
+    )
     assert not (tmp_path / "decisions.csv").exists()
     browser.press("Escape")
 
