@@ -24,7 +24,7 @@ from tts_prep.loader import UtteranceDataset, average_by_duration
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.run import prepare
 from tts_prep.recipes import TTSCollate
 

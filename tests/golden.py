@@ -102,7 +102,7 @@ def _store(folder: Path) -> Any:
     """Return a dataset with waveforms and the features that need no alignments."""
     from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess import configure, prepare, read_corpus
-    from tts_prep.preprocess.features.registry import make_feature
+    from tts_prep.preprocess.features.kinds import make_feature
 
     store = folder / "store"
     if not store.exists():

@@ -17,7 +17,7 @@ from tts_prep.loader import ArrayNormalizer, UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.make.asked import Part
 from tts_prep.preprocess.make.shard_run import finish_store
 from tts_prep.preprocess.plan.planned_store import CorpusRows

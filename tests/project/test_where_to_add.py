@@ -151,7 +151,7 @@ def a_feature(package: Path) -> str:
     folder.joinpath("scratch.py").write_text(
         "import numpy as np\n"
         "from tts_prep.preprocess.features.feature import FeatureValues\n"
-        "from tts_prep.preprocess.features.feature import FeatureKind\n"
+        "from tts_prep.preprocess.features.kinds import FeatureKind\n"
         "from tts_prep.format.records.arrays import ArraySpec\n"
         "class ScratchFeature:\n"
         "    specs = (ArraySpec('scratch', 'float32', (), 'frame'),)\n"

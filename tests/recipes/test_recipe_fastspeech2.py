@@ -21,7 +21,7 @@ from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.run import prepare
 from tts_prep.recipes.fastspeech2 import FastSpeech2Dataset, TTSCollate
 

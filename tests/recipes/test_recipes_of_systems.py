@@ -16,7 +16,7 @@ from tts_prep.preprocess import add_columns
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.run import prepare
 from tts_prep.recipes import bigvgan, f5tts, hifigan, matcha, vits, vocos
 

@@ -23,7 +23,7 @@ from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import get_feature, make_feature
+from tts_prep.preprocess.features.kinds import get_feature, make_feature
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance

@@ -23,7 +23,7 @@ from tts_prep.format.layout import SOURCES
 from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.registry import make_feature
+from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.plan.shard_settings import content_of
 from tts_prep.preprocess.source_utterance import SourceUtterance

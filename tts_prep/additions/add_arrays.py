@@ -28,8 +28,8 @@ from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.sources import read_sources
 from tts_prep.format.records.store_plan import plan_sha256
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import CorpusAlignments, Feature, FeatureInput, FeatureValues
-from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays, specs_of
+from tts_prep.preprocess.features.feature import CorpusAlignments, Feature, FeatureInput, FeatureValues, specs_of
+from tts_prep.preprocess.make.array_files import check_same, complete_array_files, outdated_arrays
 from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs, intact_shard

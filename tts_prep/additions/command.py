@@ -41,7 +41,7 @@ class _AddCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from tts_prep.preprocess.features.registry import get_feature, parse_feature
+        from tts_prep.preprocess.features.kinds import get_feature, parse_feature
 
         super().format_options(ctx, formatter)
         for text in ctx.meta.get("features", []):
@@ -182,7 +182,7 @@ def _add_features(store: Path, source: _Source, options: Mapping[str, Any]) -> N
     from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.make.array_files import specs_of
+    from tts_prep.preprocess.features.feature import specs_of
     from tts_prep.preprocess.run import available_jobs
 
     config = Configuration.from_dict(store, read_manifest(store).configuration)

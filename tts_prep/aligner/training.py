@@ -19,7 +19,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, TrainedKind, setting
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import TrainedKind, setting
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.quantities import count_text
 

@@ -22,7 +22,7 @@ from tts_prep.format.layout import UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.feature import hertz
+from tts_prep.preprocess.features.kinds import hertz
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 Powers = npt.NDArray[np.float32]

@@ -334,7 +334,7 @@ def corpus_options() -> list[GroupedOption]:
     settings = (option for options in SETTINGS.values() for option in options)
     options = (*OPTIONS["corpus"], *settings, *OPTIONS["features"], *OPTIONS["provenance"], *OPTIONS["run"])
     names = {option.name for option in options}
-    brought = [option for addition in additions() if not addition.add for option in addition.options]
+    brought = [option for addition in additions("features") if not addition.add for option in addition.options]
     of_features = [
         replace(option, group=OPTIONS["features"][0].group) for option in brought if option.name not in names
     ]
@@ -373,7 +373,8 @@ class Addition:
     add: Callable[[Path, Mapping[str, Any]], None] | None = None
 
 
-def additions() -> Iterator[Addition]:
-    """Yield what the rooms and other packages bring."""
-    for row in (*doors.rows("additions").values(), *doors.others("additions").values()):
+def additions(key: str = "") -> Iterator[Addition]:
+    """Yield what the rooms and other packages bring; of rooms, with a key, only rows that have it."""
+    own = (row for row in doors.rows("additions").values() if not key or key in row.keys)
+    for row in (*own, *doors.others("additions").values()):
         yield doors.load("additions", row, "addition", lambda found: isinstance(found, Addition), "an Addition")

@@ -24,8 +24,7 @@ from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
 from tts_prep.preprocess.corpora.corpus import get_corpus
-from tts_prep.preprocess.features.feature import A_MODEL
-from tts_prep.preprocess.make.array_files import specs_of
+from tts_prep.preprocess.features.feature import A_MODEL, specs_of
 from tts_prep.preprocess.make.asked import Asked, Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
@@ -350,8 +349,8 @@ class ParsedFeatures:
 
     features: tuple[Feature, ...]
     config: Configuration
-    alignments: CorpusAlignments | None
-    recordings: tuple[str, ...]
+    alignments: CorpusAlignments | None = None
+    recordings: tuple[str, ...] = ()
     aligner: Any = None
     models: tuple[Any, ...] = ()
 
@@ -362,7 +361,9 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     Raises:
         ConfigurationError: an option is invalid.
     """
-    from tts_prep.preprocess.features.registry import get_feature, make_feature, parse_feature
+    if not (options["features"] or options["alignments"] or options["arrays"]):
+        return ParsedFeatures((), config)
+    from tts_prep.preprocess.features.kinds import get_feature, make_feature, parse_feature
 
     requested = [*map(parse_feature, options["features"])]
     # One whose row has keys makes an array of each setting, such as mels of several presets.
@@ -392,8 +393,7 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
 
 def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
     """Return the settings of durations without alignments."""
-    from tts_prep.preprocess.features.feature import configured
-    from tts_prep.preprocess.features.registry import get_feature
+    from tts_prep.preprocess.features.kinds import configured, get_feature
 
     kind = get_feature("durations")
     trained = kind.trained or doors.need("trained", kind.name, is_record=True)

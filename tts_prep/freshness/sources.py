@@ -167,7 +167,6 @@ def _said(store: Path) -> Iterator[None]:
 
 def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
     from tts_prep.preprocess.configuration.records import Configuration
-    from tts_prep.preprocess.make.array_files import outdated_arrays
 
     manifest, imports = read_manifest(store), command.get("imports", [])
     added = [manifest.specs[name] for name in (EXTERNAL, EXTERNAL_TEXTS) if name in manifest.array_files]
@@ -187,6 +186,10 @@ def _changed_imports(store: Path, command: Mapping[str, Any]) -> str:
     here = [_from_json(of_command) for of_command in imports]
     here = [of_command for of_command in here if _are_here(of_command)]
     features = _imported(manifest, Configuration.from_dict(store, manifest.configuration), here)
+    if not features:
+        return ""
+    from tts_prep.preprocess.make.array_files import outdated_arrays
+
     changed = sorted(outdated_arrays(store, manifest, features))
     if not changed:
         return ""

@@ -56,7 +56,7 @@ def _is_argument(option: click.Parameter) -> bool:
 
 def _feature(name: str) -> str | None:
     """Return the feature that is called so here or elsewhere."""
-    from tts_prep.preprocess.features.registry import built_in_features
+    from tts_prep.preprocess.features.kinds import built_in_features
 
     return next((kind.name for kind in built_in_features() if name in (kind.name, *kind.other_names)), None)
 

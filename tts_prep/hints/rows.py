@@ -17,7 +17,7 @@ from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.frontend import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import (
     COMMON,
     WORD,

@@ -23,7 +23,8 @@ from tts_prep.imports.alignment_files import Interval, read_ctm, read_durations,
 from tts_prep.preprocess.audio.cleaning import Cut
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform
-from tts_prep.preprocess.features.feature import SYMBOL_LENGTH, FeatureInput, FeatureKind, FeatureValues, setting
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import SYMBOL_LENGTH, FeatureKind, setting
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 Frames = npt.NDArray[np.int64]

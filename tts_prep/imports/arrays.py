@@ -26,7 +26,8 @@ from tts_prep.format.files.child_process import ChildProcess, CrashedError, Refu
 from tts_prep.format.files.paths import check_regular, open_regular
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, number_or_text
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import number_or_text
 
 _ANSWER = "tts_prep.imports.foreign_hdf5:answer"
 _MAX_HEADER: Final = 1 << 16

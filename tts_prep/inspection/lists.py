@@ -150,7 +150,7 @@ def features(names: tuple[str, ...]) -> None:
       tts-prep features
       tts-prep features my_codec:Tokens
     """
-    from tts_prep.preprocess.features.registry import all_features, get_feature
+    from tts_prep.preprocess.features.kinds import all_features, get_feature
 
     others = doors.others("features")
     for kind in [get_feature(name) for name in names] or all_features():

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, TextError
-from tts_prep.preprocess.text.frontends.frontend import Frontend
-from tts_prep.preprocess.text.frontends.plain import MARKS
+from tts_prep.preprocess.text.frontends.frontend import MARKS, Frontend
 
 _EVENTS: Final = (
     r"applause|background(?: noise)?|breath(?:ing|s)?|clears throat|cough(?:ing|s)?|crosstalk|inaudible|music|noise|"

@@ -7,7 +7,7 @@ from typing import Any, Final, get_type_hints
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.models.function import DEVICE, ModelFunction
-from tts_prep.preprocess.features.feature import outputs_name
+from tts_prep.preprocess.features.kinds import outputs_name
 
 _KINDS: Final = (bool, int, float, str)
 _TRUTH: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

@@ -14,7 +14,7 @@ from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.pictures.clip import Clip, Phone
 from tts_prep.pictures.drawing import MelAxis
-from tts_prep.preprocess.features.feature import hertz
+from tts_prep.preprocess.features.kinds import hertz
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

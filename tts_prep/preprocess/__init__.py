@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.corpora.corpus import Corpus as Corpus
     from tts_prep.preprocess.corpora.corpus import read_corpus as read_corpus
     from tts_prep.preprocess.features.feature import Feature as Feature
-    from tts_prep.preprocess.features.feature import FeatureArrays as FeatureArrays
-    from tts_prep.preprocess.features.feature import FeatureColumn as FeatureColumn
     from tts_prep.preprocess.features.feature import FeatureInput as FeatureInput
-    from tts_prep.preprocess.features.feature import FeatureKind as FeatureKind
     from tts_prep.preprocess.features.feature import FeatureValues as FeatureValues
-    from tts_prep.preprocess.features.feature import setting as setting
-    from tts_prep.preprocess.features.registry import make_feature as make_feature
+    from tts_prep.preprocess.features.kinds import FeatureArrays as FeatureArrays
+    from tts_prep.preprocess.features.kinds import FeatureColumn as FeatureColumn
+    from tts_prep.preprocess.features.kinds import FeatureKind as FeatureKind
+    from tts_prep.preprocess.features.kinds import make_feature as make_feature
+    from tts_prep.preprocess.features.kinds import setting as setting
     from tts_prep.preprocess.make.asked import Part as Part
     from tts_prep.preprocess.make.shard_run import finish_store as finish_store
     from tts_prep.preprocess.option import Option as Option

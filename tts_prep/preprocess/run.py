@@ -23,7 +23,7 @@ from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.records.sources import IncompleteArray, read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays, specs_of
+from tts_prep.preprocess.features.feature import Feature, specs_of
 from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
@@ -120,8 +120,7 @@ def prepare(
         features = planned.recipe.features
         planned = transaction.with_known(planned)
         if manifest := transaction.up_to_date(planned):
-            check_arrays_of(store, manifest, features)
-            changed = outdated_arrays(store, manifest, features)
+            changed = _changed_arrays(store, manifest, features)
             if not changed:
                 return Result.of_complete(store, manifest)
             if change is not Change.UPDATE:
@@ -130,6 +129,16 @@ def prepare(
                     f"{store}: older than the files that {names} was made from; --update makes it again from them"
                 )
         return make_store(transaction, planned, pool)
+
+
+def _changed_arrays(store: Path, manifest: Manifest, features: Sequence[Feature]) -> set[str]:
+    """Check that a complete store has the arrays of features; return those whose files have changed since."""
+    if not features:
+        return set()
+    from tts_prep.preprocess.make.array_files import check_arrays_of, outdated_arrays
+
+    check_arrays_of(store, manifest, features)
+    return outdated_arrays(store, manifest, features)
 
 
 def _change(asked: Asked) -> Change:

@@ -23,7 +23,8 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, frame_padding, n_frames
-from tts_prep.preprocess.features.feature import PITCH, FeatureInput, FeatureKind, FeatureValues, setting, settings_of
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import PITCH, FeatureKind, setting, settings_of
 
 
 def first_centre(n_samples: int, config: MelConfig) -> int:

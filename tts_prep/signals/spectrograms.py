@@ -17,7 +17,8 @@ from tts_prep.preprocess.audio.filter_bank import FilterBank
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.presets import Preset, get_preset
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureKind, FeatureValues, setting, settings_of
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import FeatureKind, setting, settings_of
 
 NAME: Final = "mel"
 """The name of the feature; that of its array has the preset's, too."""

@@ -37,7 +37,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.sources import IncompleteArray
 from tts_prep.preprocess.configuration.records import Configuration, without_lexicon
 from tts_prep.preprocess.features.feature import Feature
-from tts_prep.preprocess.features.registry import get_feature, make_feature, recorded_feature
+from tts_prep.preprocess.features.kinds import get_feature, make_feature, recorded_feature
 from tts_prep.preprocess.make.array_files import index_array_file, index_array_files
 from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.folder import take_over_file

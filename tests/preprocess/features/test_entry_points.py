@@ -15,8 +15,7 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.feature import FeatureKind, kind_of
-from tts_prep.preprocess.features.registry import built_in_features, make_feature
+from tts_prep.preprocess.features.kinds import FeatureKind, built_in_features, kind_of, make_feature
 from tts_prep.preprocess.run import prepare
 
 PAGE = Path(__file__).parents[3] / "docs" / "features.md"

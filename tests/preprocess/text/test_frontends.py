@@ -21,8 +21,7 @@ from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import TextConfig
 from tts_prep.preprocess.make import phonemizing
 from tts_prep.preprocess.text.frontends import espeak
-from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS
-from tts_prep.preprocess.text.frontends.plain import MARKS
+from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, MARKS, UNKNOWN_SYMBOLS
 
 ENGLISH = ("espeak", "arpabet", "characters", "phonemes")
 SENTENCES = {

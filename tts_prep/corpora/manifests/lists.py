@@ -20,7 +20,8 @@ from tts_prep.errors import AudioError, ConfigurationError, CorpusChangedError, 
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAY_DTYPES, FIXED_COLUMNS, OWN, UTTERANCE
 from tts_prep.format.records.arrays import ArraySpec, is_reserved
-from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues, number_or_text
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import number_or_text
 from tts_prep.preprocess.source_utterance import place_inside, read_inside
 from tts_prep.tables.process import ask_table
 

@@ -21,13 +21,13 @@ from tts_prep.preprocess.audio.config import Compression, MelConfig, ReadingConf
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
 from tts_prep.preprocess.text.frontends.frontend import (
     ANY_LANGUAGE,
+    NO_PHONEMES,
     PUNCTUATION_STYLES,
     Frontend,
     check_choice,
     default_frontend,
     get_frontend,
 )
-from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import TABLES, RecordedTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES

@@ -25,8 +25,7 @@ from tts_prep.preprocess.configuration.records import Configuration, OodConfig, 
 from tts_prep.preprocess.corpora.corpus import get_corpus, read_corpus
 from tts_prep.preprocess.corpora.lines import split_checksums
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.text.frontends.frontend import ANY_LANGUAGE, default_frontend
-from tts_prep.preprocess.text.frontends.plain import NO_PHONEMES
+from tts_prep.preprocess.text.frontends.frontend import ANY_LANGUAGE, NO_PHONEMES, default_frontend
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import RecordedTable, choose_symbols
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.preprocess.features.feature import ENERGY, FeatureInput, FeatureKind, FeatureValues, setting, settings_of
+from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
+from tts_prep.preprocess.features.kinds import ENERGY, FeatureKind, setting, settings_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class EnergyFeature:
     """The energy of every mel frame."""
 
     settings: EnergyConfig
+
+    @property
+    def needs_energy(self) -> bool:
+        """Whether it is computed in the same pass as the mel."""
+        return self.settings.of == "magnitude"
 
     @property
     def specs(self) -> tuple[ArraySpec, ...]:

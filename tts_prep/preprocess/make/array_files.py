@@ -5,60 +5,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError, StoreError, UtteranceError
+from tts_prep.errors import StoreError, UtteranceError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.array_file import array_key, checked_values, read_array_header
+from tts_prep.format.contents.array_file import array_key, read_array_header
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import CheckedShard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import INDEX, SAMPLE, array_file_name, shard_name
+from tts_prep.format.layout import INDEX, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed, specs_of
 from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.resuming import finished_array_file
 from tts_prep.preprocess.plan.shard_plans import OldShard
 
 _MAX_NAMED = 3
 """The number of failed utterances that an error names."""
-
-
-def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
-    """Return the specifications of the arrays of features by name.
-
-    Raises:
-        ConfigurationError: two features have an array of the same name.
-    """
-    specs: dict[str, ArraySpec] = {}
-    for feature in features:
-        for spec in feature.specs:
-            if spec.name in specs:
-                raise ConfigurationError(f"two features have an array '{spec.name}'; drop one of them")
-            specs[spec.name] = spec.checked()
-    return specs
-
-
-def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues:
-    """Compute a feature of an utterance, and check its arrays against their specifications.
-
-    Args:
-        lengths: the number of rows of the utterance by axis.
-
-    Raises:
-        UtteranceError: the feature cannot be computed, or its arrays do not match the utterance.
-    """
-    values = feature.compute(utterance)
-    for spec in feature.specs:
-        if spec.name not in values.arrays:
-            raise FeatureError(f"array '{spec.name}': the feature returned none")
-        if spec.axis == SAMPLE and SAMPLE not in lengths:
-            raise FeatureError(f"array '{spec.name}', of the axis 'sample': {NO_WAVEFORMS}")
-        checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
-    return values
 
 
 def write_array_files(

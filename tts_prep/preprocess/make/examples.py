@@ -17,12 +17,9 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, leveled
 from tts_prep.preprocess.configuration.records import TextConfig
-from tts_prep.preprocess.features.energy import EnergyFeature
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
-from tts_prep.preprocess.make.array_files import computed
-from tts_prep.preprocess.make.feature_inputs import read_again
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
-from tts_prep.preprocess.make.recordings import CleanedRecording, read_as, read_recording, without_recording
+from tts_prep.preprocess.make.recordings import CleanedRecording, read_again, read_as, read_recording, without_recording
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -130,7 +127,7 @@ def _phonemes(
 
 def needs_energy(features: Iterable[Feature]) -> bool:
     """Return whether a feature needs the energy of frames, which is computed in the same pass as the mel."""
-    return any(isinstance(feature, EnergyFeature) and feature.settings.of == "magnitude" for feature in features)
+    return any(getattr(feature, "needs_energy", False) for feature in features)
 
 
 def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tts_prep.errors import NO_WAVEFORMS, CorpusChangedError, CorruptStoreError, FeatureError
+from tts_prep.errors import NO_WAVEFORMS, CorruptStoreError, FeatureError
 from tts_prep.format.contents.array_file import inspect_array_file, own_columns
 from tts_prep.format.contents.array_writer import ShardRows
 from tts_prep.format.contents.shard import CheckedShard, inspect_shard
@@ -20,15 +20,13 @@ from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, 
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
-from tts_prep.preprocess.audio.framing import Waveform, as_float
-from tts_prep.preprocess.audio.framing import n_frames as frame_count
+from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import FeatureInput
-from tts_prep.preprocess.make.recordings import read_as, read_recording, stored_cut
+from tts_prep.preprocess.make.recordings import read_again, read_as, stored_cut
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
-from tts_prep.preprocess.source_utterance import SourceUtterance
 
 
 def intact_shard(store: Path, number: int) -> CheckedShard:
@@ -194,18 +192,6 @@ def feature_inputs(
             read_again=recordings.reader_as(uid) if recordings else None,
             row=recordings.rows[uid].utterance if recordings else None,
         )
-
-
-def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
-    """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = as_float(read_recording(utterance, recipe).waveform)
-    found = frame_count(len(waveform), recipe.config.mel)
-    if found < n_frames:
-        raise CorpusChangedError(
-            f"{recipe.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "
-            "recordings that the store was made from"
-        )
-    return waveform
 
 
 def _stored_waveform(waveform: Array | None) -> Array:

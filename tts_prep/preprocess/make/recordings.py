@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep import doors
-from tts_prep.errors import AudioError
+from tts_prep.errors import AudioError, CorpusChangedError
 from tts_prep.format.files.paths import file_version
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, CleaningConfig, Cut, margin_samples
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
+from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.reading import prepared, read_excerpt, read_samples, read_waveform
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import AlignedUtterance
@@ -254,6 +255,18 @@ def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, rea
     """
     other = replace(recipe, config=replace(recipe.config, mel=mel, reading=reading))
     return as_float(read_recording(utterance, other).waveform)
+
+
+def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
+    """Return the recording of an utterance whose mel is already stored, cut in the same way."""
+    waveform = as_float(read_recording(utterance, recipe).waveform)
+    found = frame_count(len(waveform), recipe.config.mel)
+    if found < n_frames:
+        raise CorpusChangedError(
+            f"{recipe.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "
+            "recordings that the store was made from"
+        )
+    return waveform
 
 
 def stored_cut(trimmed_start: float, trimmed_end: float, seconds: float, sample_rate: int) -> Cut:

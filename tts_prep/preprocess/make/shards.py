@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import h5py
 import numpy as np
 
-from tts_prep.errors import CorruptStoreError, TtsPrepError, UtteranceError, WorkerError
+from tts_prep import doors
+from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.array_writer import ShardRows
-from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
+from tts_prep.format.contents.shard import HEADER, CheckedShard, ShardHeader, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import write_arrays, write_dataset, write_file, write_number, write_string, write_texts
@@ -31,32 +31,16 @@ from tts_prep.format.layout import (
     TEXT,
     shard_name,
 )
-from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.mel import bin_moments, compile_kernels
-from tts_prep.preprocess.configuration.records import (
-    FUSED_MULTIPLY_ADD,
-    Configuration,
-    fused_multiply_add,
-    without_lexicon,
-)
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues
-from tts_prep.preprocess.make.array_files import complete_array_files, computed, write_array_files
-from tts_prep.preprocess.make.examples import Example, lengths_of, make_example, needs_energy, row_of
-from tts_prep.preprocess.make.feature_inputs import (
-    ShardRecordings,
-    StoredRows,
-    feature_inputs,
-    read_again,
-    stored_values,
-)
+from tts_prep.preprocess.audio.mel import compile_kernels
+from tts_prep.preprocess.configuration.records import FUSED_MULTIPLY_ADD, Configuration, fused_multiply_add
+from tts_prep.preprocess.make.examples import Example, make_example, needs_energy
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
-from tts_prep.preprocess.make.recordings import read_as
 from tts_prep.preprocess.make.resuming import finished_shard
-from tts_prep.preprocess.plan.shard_plans import OldRows, PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.workers.processes import Note
 
@@ -76,6 +60,20 @@ class MadeShard:
     is_new: bool
     arrays: Mapping[str, FileEntry] = field(default_factory=dict)
     compiling: float = 0.0
+
+
+class Kept(Protocol):
+    """The rows of a changed shard whose values the store that is replaced has."""
+
+    def has(self, number: int) -> bool:
+        """Return whether it has the row of a number."""
+
+    def example(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
+        """Return a row as it has it, and add its remarks; None if the row has to be made.
+
+        Raises:
+            UtteranceError: a feature that it does not have cannot be computed.
+        """
 
 
 def make_shard(
@@ -104,29 +102,50 @@ def make_shard(
     contents = ShardContents(plan, recipe, report)
     finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
     if finished is not None:
-        recordings = ShardRecordings(plan, recipe, report)
-        inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
-        files = complete_array_files(store, finished, recipe.features, inputs, plan.old)
-        return MadeShard(StoredShard.of(finished), is_new=False, arrays=files)
+        arrays = _completed_arrays(store, plan, recipe, finished, report)
+        return MadeShard(StoredShard.of(finished), is_new=False, arrays=arrays)
     compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
     header, examples = _make_examples(plan, recipe, contents, report, beside_others, advance)
     entry = _write_shard(store, plan, recipe, header, examples)
-    arrays: dict[str, FileEntry] = {}
-    for position, feature in enumerate(recipe.features):
-        values = [example.features[position] for example in examples]
-        arrays.update(write_array_files(store, _rows_of(plan, header, examples), feature, values))
     stored = StoredShard(entry, replace(header, mel_statistics={}))
+    arrays = _new_arrays(store, plan, recipe, header, examples)
     return MadeShard(stored, is_new=True, arrays=arrays, compiling=compiling)
 
 
-def _rows_of(plan: ShardPlan, header: ShardHeader, examples: Sequence[Example]) -> ShardRows:
+def _completed_arrays(
+    store: Path, plan: ShardPlan, recipe: ShardRecipe, finished: CheckedShard, report: Callable[[int], None]
+) -> dict[str, FileEntry]:
+    """Make the missing array files of a finished shard; return the entries of all of them."""
+    if not recipe.features:
+        return {}
+    # Imported with the first feature, which most stores have not.
+    from tts_prep.preprocess.make.array_files import complete_array_files
+    from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+
+    recordings = ShardRecordings(plan, recipe, report)
+    inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
+    return complete_array_files(store, finished, recipe.features, inputs, plan.old)
+
+
+def _new_arrays(
+    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: Sequence[Example]
+) -> dict[str, FileEntry]:
+    """Write the array files of a shard that has just been made; return their entries."""
+    if not recipe.features:
+        return {}
+    from tts_prep.format.contents.array_writer import ShardRows
+    from tts_prep.preprocess.make.array_files import write_array_files
+
     lengths = {
         layout.axis: [len(example.arrays[name]) for example in examples]
         for name, layout in ARRAYS.items()
         if name in header.arrays
     }
     ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
-    return ShardRows(plan.number, header.key, speakers, lengths, ids)
+    rows, arrays = ShardRows(plan.number, header.key, speakers, lengths, ids), dict[str, FileEntry]()
+    for position, feature in enumerate(recipe.features):
+        arrays |= write_array_files(store, rows, feature, [example.features[position] for example in examples])
+    return arrays
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -168,7 +187,9 @@ def _make_examples(
     failures: list[Failure] = []
     of_rows: list[Remarks] = []
     row_remarks: dict[str, Any] = {}
-    kept = KeptRows(plan.old_rows, recipe, contents) if plan.old_rows else None
+    kept: Kept | None = None
+    if plan.old_rows:
+        kept = doors.need("update", "kept")(plan.old_rows, recipe, contents)
     statistics: dict[str, MelStatistics] = {}
     rows, seconds = plan.rows, 0.0
     for number, row in enumerate(rows):
@@ -227,7 +248,7 @@ _TEXTS_AT_ONCE: Final = 128
 def _read_texts(
     rows: Sequence[PlannedUtterance | Failure],
     numbers: range,
-    kept: KeptRows | None,
+    kept: Kept | None,
     recipe: ShardRecipe,
     report: Callable[[int], None],
 ) -> None:
@@ -242,7 +263,7 @@ def _read_texts(
 def _make_example(
     number: int,
     row: PlannedUtterance,
-    kept: KeptRows | None,
+    kept: Kept | None,
     recipe: ShardRecipe,
     contents: ShardContents,
     remarks: Remarks,
@@ -310,128 +331,3 @@ def _write_columns(
         layout = ARRAYS[name]
         write_number(group, layout.start_column, positions[:-1], NUMBER_DTYPES[layout.start_column])
         write_number(group, layout.length_column, np.diff(positions), NUMBER_DTYPES[layout.length_column])
-
-
-class KeptRows:
-    """The rows of a changed shard whose values the old store has.
-
-    Args:
-        old: where they are.
-        recipe: how the new shard is made.
-        contents: the contents of its recordings.
-    """
-
-    def __init__(self, old: OldRows, recipe: ShardRecipe, contents: ShardContents) -> None:
-        self._old, self._recipe, self._contents = old, recipe, contents
-        self._shards: dict[int, _OldShard | None] = {}
-
-    def has(self, number: int) -> bool:
-        """Return whether the old store has a row with the same key."""
-        return self._found(number) is not None
-
-    def _found(self, number: int) -> tuple[_OldShard, int] | None:
-        """Return the shard of the row with the same key, and its position there."""
-        place = self._old.places[number]
-        shard = self._shard(place.shard) if place else None
-        if place is None or shard is None or shard.keys[place.position] != self._contents.row_key(number):
-            return None
-        return shard, place.position
-
-    def example(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
-        """Return an utterance as the old store has it; None if it has to be made.
-
-        Args:
-            number: the number of the row in the new shard.
-            remarks: the remarks on the row are added to it.
-
-        Raises:
-            UtteranceError: a feature that the old store does not have cannot be computed.
-        """
-        if not (found := self._found(number)):
-            return None
-        shard, position = found
-        for kind, symbols in shard.stored.header.row_remarks.get(str(position), {}).items():
-            for symbol, count in symbols.items():
-                remarks.add(kind, symbol, row.utterance.id, count)
-        return shard.example(position, row, self._recipe)
-
-    def _shard(self, number: int) -> _OldShard | None:
-        if number not in self._shards:
-            try:
-                shard = _OldShard(self._old.store, number)
-                self._shards[number] = shard if shard.is_made_by(self._recipe) else None
-            except CorruptStoreError:
-                # Its rows are made again.
-                self._shards[number] = None
-        return self._shards[number]
-
-
-class _OldShard:
-    """A shard of the old store, and the array files of its rows.
-
-    Raises:
-        CorruptStoreError: the shard is broken.
-    """
-
-    def __init__(self, store: Path, number: int) -> None:
-        self.stored = StoredRows.read(store, number)
-        self.keys = self.stored.row_keys
-        self._store, self._number = store, number
-        self._arrays = {name: self.stored.array(name, spec["axis"]) for name, spec in self.stored.header.arrays.items()}
-        self._phoneme_texts = self.stored.texts("phoneme_text")
-        self._values: dict[str, Sequence[Array] | None] = {}
-
-    def is_made_by(self, recipe: ShardRecipe) -> bool:
-        """Return whether the shard was made with the settings of a recipe."""
-        header = vars(self.stored.header)
-        same = without_lexicon(header["configuration"]) == without_lexicon(recipe.settings["configuration"])
-        others = ((name, value) for name, value in recipe.settings.items() if name != "configuration")
-        return same and all(header[name] == value for name, value in others)
-
-    def example(self, position: int, row: PlannedUtterance, recipe: ShardRecipe) -> Example:
-        """Return one of its utterances."""
-        utterance, cleaning = row.utterance, recipe.config.cleaning
-        arrays = {name: values[position] for name, values in self._arrays.items()}
-        mel = np.ascontiguousarray(arrays["mel"])
-        names = ("seconds", *cleaning.columns)
-        columns = {name: float(self.stored.numbers(name)[position]) for name in names}
-        phoneme_text = self._phoneme_texts[position]
-        source = FeatureInput(
-            id=utterance.id,
-            speaker=utterance.speaker,
-            text=utterance.text,
-            phoneme_text=phoneme_text,
-            phonemes=np.asarray(arrays["phonemes"]),
-            n_frames=len(mel),
-            extractor=recipe.extractor,
-            read=partial(read_again, recipe, utterance, len(mel)),
-            known={"mel": mel},
-            cut=self.stored.cuts(recipe.config.mel.sample_rate)[position] if cleaning.trims else None,
-            read_again=partial(read_as, recipe, utterance),
-            row=utterance,
-        )
-        lengths = lengths_of(arrays)
-        values = tuple(
-            self._stored_values(feature, source, position) or computed(feature, source, lengths)
-            for feature in recipe.features
-        )
-        statistics = MelStatistics(len(mel), *bin_moments(mel))
-        return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, self.keys[position])
-
-    def _stored_values(self, feature: Feature, utterance: FeatureInput, position: int) -> FeatureValues | None:
-        """Return the values of a feature if the old store has them, made in the same way."""
-        restored = getattr(feature, "restored", None)
-        if restored is None or feature.source(utterance.id, utterance.speaker) is not None:
-            return None
-        found = {spec.name: self._array(spec) for spec in feature.specs}
-        arrays = {name: values[position] for name, values in found.items() if values is not None}
-        values: FeatureValues | None = restored(arrays) if len(arrays) == len(found) else None
-        return values
-
-    def _array(self, spec: ArraySpec) -> Sequence[Array] | None:
-        if spec.name not in self._values:
-            try:
-                self._values[spec.name] = stored_values(self._store, spec, self._number, self.stored)
-            except CorruptStoreError:
-                self._values[spec.name] = None
-        return self._values[spec.name]

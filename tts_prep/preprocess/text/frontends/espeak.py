@@ -24,13 +24,15 @@ from tts_prep.format.files.temporary import holding_temporary_files
 from tts_prep.preprocess.text.frontends.frontend import (
     FOREIGN_LETTERS,
     LIKELY_LANGUAGE,
+    MARKS,
+    NOT_SPOKEN,
     OTHER_LANGUAGE,
     OTHER_REGION,
     UNSPOKEN_CHARACTERS,
     Symbols,
     VocabFrontend,
+    separate_punctuation,
 )
-from tts_prep.preprocess.text.frontends.plain import MARKS, NOT_SPOKEN, separate_punctuation
 from tts_prep.preprocess.text.language_codes import (
     MINUS,
     check_script,

@@ -1,6 +1,7 @@
 """The interface of text frontends, their common base class, and frontends by name or language."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
@@ -31,6 +32,25 @@ SPACE: Final = "▁"
 
 PUNCTUATION_STYLES: Final = ("attached", "separate")
 """The styles of punctuation: directly after a word, or as a separate token with a space before it."""
+
+NO_PHONEMES: Final = "none"
+"""The name of the frontend for recordings without texts."""
+
+PUNCTUATION: Final = ';:,.!?¡¿—…"«»“” '
+"""The marks in StyleTTS2's and VITS's tables, and the space."""
+
+MARKS: Final = PUNCTUATION.strip()
+"""The marks that are kept; other marks of espeak-ng, such as brackets, only end a clause."""
+
+NOT_SPOKEN: Final = frozenset(PUNCTUATION + "ˈˌ")
+
+# A full stop inside initials ("U.S.") is not a separate token, but the last one is.
+_MARK: Final = re.compile(rf" *(\.(?=[\s{re.escape(MARKS)}]|$)|[{re.escape(MARKS.replace('.', ''))}]) *")
+
+
+def separate_punctuation(phonemes: str) -> str:
+    """Return phonemes with spaces around every mark."""
+    return " ".join(_MARK.sub(r" \1 ", phonemes).split(" ")).replace("  ", " ").strip()
 
 
 class Frontend(Protocol):

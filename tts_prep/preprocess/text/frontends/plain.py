@@ -1,4 +1,4 @@
-"""Frontends that need no library: characters, phonemes that are given, and none; and punctuation in IPA."""
+"""Frontends that need no library: characters, phonemes that are given, and none."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,33 +10,18 @@ import numpy.typing as npt
 from tts_prep.errors import TextError
 from tts_prep.preprocess.text.frontends.frontend import (
     LIKELY_LANGUAGE,
+    NOT_SPOKEN,
     UNSPOKEN_CHARACTERS,
     Symbols,
     VocabFrontend,
     join_symbols,
+    separate_punctuation,
     split_symbols,
 )
 from tts_prep.preprocess.text.language_codes import arpabet_phones, likely_language, normalize, rules_of
 from tts_prep.preprocess.text.symbols import get_table, tables_with
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
 from tts_prep.preprocess.text.vocab import PADDING, OpenVocab, Vocab
-
-PUNCTUATION: Final = ';:,.!?¡¿—…"«»“” '
-"""The marks in StyleTTS2's and VITS's tables, and the space."""
-
-MARKS: Final = PUNCTUATION.strip()
-"""The marks that are kept; other marks of espeak-ng, such as brackets, only end a clause."""
-
-NOT_SPOKEN: Final = frozenset(PUNCTUATION + "ˈˌ")
-
-# A full stop inside initials ("U.S.") is not a separate token, but the last one is.
-_MARK: Final = re.compile(rf" *(\.(?=[\s{re.escape(MARKS)}]|$)|[{re.escape(MARKS.replace('.', ''))}]) *")
-
-
-def separate_punctuation(phonemes: str) -> str:
-    """Return phonemes with spaces around every mark."""
-    return " ".join(_MARK.sub(r" \1 ", phonemes).split(" ")).replace("  ", " ").strip()
-
 
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _PREFIX: Final = "@"
@@ -194,10 +179,6 @@ class CharactersFrontend(VocabFrontend):
             for character in plain_marks(without_controls(text)):
                 if character in _NOT_SPOKEN and character not in self.vocab:
                     yield UNSPOKEN_CHARACTERS, character
-
-
-NO_PHONEMES: Final = "none"
-"""The name of this frontend."""
 
 
 class NoFrontend(VocabFrontend):
