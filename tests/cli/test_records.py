@@ -121,7 +121,9 @@ def test_a_function_has_the_fields_of_its_record_as_keywords_and_in_its_docstrin
     assert str(signature(do)).replace("'", "") == (
         "(what: str, *, deep: bool = False, often: int = 1) -> tuple[str, Way]"
     )
-    assert "        what: what it is.\n        deep: whether it is\n            done deeply.\n" in (do.__doc__ or "")
+    assert "    what: what it is.\n    deep: whether it is\n        done deeply.\n    often: how often.\n" in (
+        do.__doc__ or ""
+    )
     assert "way:" not in (do.__doc__ or "")
     with pytest.raises(TypeError, match=r"do\(\) got an unexpected keyword argument 'dep'"):
         do("this", dep=True)

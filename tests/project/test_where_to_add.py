@@ -382,7 +382,7 @@ def an_option_of_a_run(package: Path) -> str:
     return (
         "import inspect; from pathlib import Path; from tts_prep.preprocess import prepare\n"
         "assert inspect.signature(prepare).parameters['scratch_tries'].default == 2\n"
-        "assert '        scratch_tries: a scratch way.' in prepare.__doc__\n"
+        "assert '    scratch_tries: a scratch way.' in prepare.__doc__\n"
         "from click.testing import CliRunner; from tts_prep.cli.main import cli; from tts_prep.cli import preparing\n"
         "assert 'A scratch way.' in CliRunner().invoke(cli.commands['ljspeech'], ['--help', 'all']).output\n"
         "asked = []\n"
@@ -404,7 +404,7 @@ def an_option_of_a_model(package: Path) -> str:
     return (
         "import inspect; from tts_prep.preprocess import add_array\n"
         "assert inspect.signature(add_array).parameters['scratch_seconds'].default == 2\n"
-        "assert '        scratch_seconds: a scratch wait.' in add_array.__doc__\n"
+        "assert '    scratch_seconds: a scratch wait.' in add_array.__doc__\n"
         "from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
         "assert 'A scratch wait.' in CliRunner().invoke(cli.commands['add'], ['--help']).output\n"
         "import tts_prep.models.add_model as models; from tts_prep.models.addition import add\n"

@@ -123,8 +123,9 @@ def takes_fields(record: type) -> Callable[[Callable[..., T]], Callable[..., T]]
     the parameter: an option is declared in the record alone.
     """
     fields = inspect.signature(record).parameters
-    found = re.search(r"^ *Attributes:\n((?: {8}.*\n)+)", record.__doc__ or "", re.MULTILINE)
-    lines = found[1] if found else ""
+    # Python 3.13 takes the indentation of docstrings away, earlier versions do not.
+    found = re.search(r"^Attributes:\n((?: {4}.*(?:\n|$))+)", inspect.getdoc(record) or "", re.MULTILINE)
+    lines = found[1].rstrip("\n") + "\n" if found else ""
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         *own, last = inspect.signature(function).parameters.values()
@@ -138,7 +139,8 @@ def takes_fields(record: type) -> Callable[[Callable[..., T]], Callable[..., T]]
 
         returned = inspect.signature(function).return_annotation
         vars(call)["__signature__"] = inspect.Signature([*own, *fields.values()], return_annotation=returned)
-        call.__doc__ = re.sub(rf"^ {{8}}{last.name}: .*\n", lambda _: lines, function.__doc__ or "", flags=re.MULTILINE)
+        whole = f"{inspect.getdoc(function) or ''}\n"
+        call.__doc__ = re.sub(rf"^ {{4}}{last.name}: .*\n", lambda _: lines, whole, flags=re.MULTILINE)
         return call
 
     return decorate
