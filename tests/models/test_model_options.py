@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -203,3 +204,15 @@ def test_only_a_module_that_is_named_is_imported_from_the_working_folder(own: Pa
         assert tts_prep(command, own).returncode == 0
     assert tts_prep("remove", own, "--array", "codes").returncode == 0
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_class_of_a_script_is_recorded_by_the_name_that_a_command_imports_it_by(tmp_path: Path) -> None:
+    script = tmp_path / "my_codec.py"
+    script.write_text(
+        "from tts_prep.models.function import ModelFunction\n"
+        "class Tokens:\n"
+        "    pass\n"
+        "where = ModelFunction('tokens', Tokens).where\n"
+    )
+    for name in ("__main__", "__mp_main__", "my_codec"):
+        assert runpy.run_path(str(script), run_name=name)["where"] == "my_codec:Tokens"

@@ -122,8 +122,11 @@ class ModelFunction:
 
     @property
     def where(self) -> str:
-        """``MODULE:NAME`` of the function."""
-        return f"{self.function.__module__}:{getattr(self.function, '__qualname__', type(self.function).__name__)}"
+        """``MODULE:NAME`` of the function; of a script's, the name by which the command line imports it."""
+        module = self.function.__module__
+        if module in ("__main__", "__mp_main__") and (file := getattr(sys.modules.get(module), "__file__", None)):
+            module = Path(file).stem
+        return f"{module}:{getattr(self.function, '__qualname__', type(self.function).__name__)}"
 
 
 @dataclass(frozen=True)
