@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +62,7 @@ def check(
     from tts_prep.loader import UtteranceDataset
 
     limits = _limits(thresholds)
+    named = {text.partition("=")[0] for text in thresholds}
     warn_without_compiler()
     dataset = UtteranceDataset(store, cache=cache, cache_size=cache_size)
     # Before the measures, which take longer: a frontend that is not installed is named at once.
@@ -72,7 +73,7 @@ def check(
     if ids_file is not None:
         write_ids(suspects, ids_file)
     # ASCII, so that control characters are escaped.
-    for line in [json.dumps(as_json(suspects), indent=1)] if json_output else _lines(suspects, ids_file):
+    for line in [json.dumps(as_json(suspects), indent=1)] if json_output else _lines(suspects, named, ids_file):
         say(line)
     if words and not json_output:
         say(words)
@@ -117,25 +118,33 @@ def _limit(text: str) -> tuple[str, float]:
     raise click.BadParameter(message, param_hint="--threshold")
 
 
-def _lines(suspects: Suspects, ids_file: Path | None) -> Iterator[str]:
+def _lines(suspects: Suspects, named: Set[str], ids_file: Path | None) -> Iterator[str]:
+    """Yield the table of reasons that occur or are named, how many others there are, and what was not measured."""
     from tts_prep.checks.catalogue import unit_of
 
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
-    rows = [("reason", "suspects", "threshold", "examples")]
+    rows, unknown, n_others = [("reason", "suspects", "threshold", "examples")], dict[str, list[str]](), 0
     for threshold in suspects.thresholds:
         found = suspects.flagged[threshold.reason].nonzero()[0]
         sign, unit = (">" if threshold.above else "<"), unit_of(threshold.measure)
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
-        n_found = suspects.count(threshold.reason)
-        text = "-" if n_found is None else f"{n_found:,}"
         why = suspects.why_unknown(threshold.reason)
-        examples = f"not measured: {why}" if why else _examples(suspects, threshold.reason, found.tolist())
-        rows.append((threshold.reason, text, limit, examples))
+        if why:
+            unknown.setdefault(why, []).append(threshold.reason)
+        elif len(found) or threshold.reason in named:
+            examples = _examples(suspects, threshold.reason, found.tolist())
+            rows.append((threshold.reason, f"{len(found):,}", limit, examples))
+        else:
+            n_others += 1
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for reason, count, limit, examples in rows:
         line = f"{reason:<{widths[0]}}  {count:>{widths[1]}}  {limit:<{widths[2]}}  {examples}"
         # Ids come from the store, so control characters are escaped.
         yield one_line(line, 1000).rstrip()
+    if n_others:
+        yield f"{count_text(n_others, 'other reason')}: no suspects; --json has all with their thresholds"
+    for why, reasons in unknown.items():
+        yield f"not measured ({why}): {', '.join(reasons)}"
     yield ""
     for note in suspects.notes:
         yield one_line(f"note: {note}", 1000)
