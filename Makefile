@@ -7,7 +7,7 @@ TRAINING := $(VENV)/training
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test quick audit test-frameworks soak check format bench docs lock dist-check install-optional test-optional clean
+.PHONY: demo ljspeech test quick audit test-frameworks soak pages check format bench docs lock dist-check install-optional test-optional clean
 
 demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
@@ -35,6 +35,10 @@ soak: $(INSTALLED)
 		tests/additions/test_column_values.py
 	ERASURES=$(or $(ERASURES),50) $(BIN)/python -m pytest tests/removal/test_rows.py
 	PROPERTIES=$(or $(PROPERTIES),2000) EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest -m hypothesis
+
+# Every block of every page, as it is written, in an environment made by the page's own lines, from a package index.
+pages: $(INSTALLED)
+	$(BIN)/python -m pytest -m soak -s tests/project/test_pages_as_written.py
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
 quick: check

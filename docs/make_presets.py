@@ -19,6 +19,7 @@ A vocoder only works with mels of exactly its configuration. Each preset is the 
 `tts-prep presets A B` prints where two differ.
 
 ```sh
+pip install tts-prep
 tts-prep presets
 tts-prep presets hifigan
 tts-prep presets tacotron2 hifigan

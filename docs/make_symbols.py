@@ -16,6 +16,7 @@ A model works only with the ids that it was trained with. Each table is a public
 a symbol is its id. `tts-prep symbols NAME` prints a table as a file for `--symbols`, to which symbols can be added.
 
 ```sh
+pip install tts-prep
 tts-prep symbols
 tts-prep symbols piper > table.txt
 ```

@@ -307,7 +307,7 @@ def test_the_trainer_of_hugging_face_resumes_in_mid_epoch(dataset, tmp_path):
 
 def blocks_of_the_page():
     text = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
-    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```python[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 from forked_commands import served
+from pages import MARKS, PAGES, blocks, write_as_lj_speech
 
 from tts_prep.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared/data/ljspeech-mini"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # What a page does to the machine is not done again by its test: the make targets are those of .ci/run, pip installs
 # what the tests run in. That the targets exist is checked.
@@ -30,11 +29,6 @@ make() {{ grep -q "^$1:" {ROOT}/Makefile; }}
 pip() {{ test "$1" = install; }}
 python3() {{ test "$1 $2" = "-m venv"; mkdir -p "$3/bin"; touch "$3/bin/activate"; }}
 """
-
-
-def blocks(page: Path) -> list[tuple[str, str, str]]:
-    """Return language, attributes and content of every fenced block."""
-    return [(m[1], m[2].strip(), m[3]) for m in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 def on_one_processor() -> None:
@@ -63,12 +57,12 @@ def commands(page: Path, folder: Path, tts_prep: list[str], *, torch: bool = Tru
     """
     scripts: list[str] = []
     shell = f'{SHELL}tts-prep() {{ {shlex.join(tts_prep)} "$@"; }}\n'
-    for number, (language, marks, content) in enumerate(blocks(page)):
-        if language == "python" and marks == "before":
-            # Someone else's code, shown for what replaces it.
+    for number, (language, mark, content) in enumerate(blocks(page)):
+        if language == "python":
             compile(content, str(page), "exec")
-        elif language == "python":
-            compile(content, str(page), "exec")
+        if mark in MARKS and mark:
+            continue
+        if language == "python":
             if re.search(rf"^(?:import|from) ({'|'.join(FRAMEWORKS)})\b", content, re.MULTILINE):
                 # These take seconds to import: tests/loader/test_frameworks.py runs the page where they are needed.
                 assert page.name == "frameworks.md"
@@ -93,13 +87,13 @@ def commands(page: Path, folder: Path, tts_prep: list[str], *, torch: bool = Tru
     ids=lambda page: page.name,
 )
 def test_every_command_and_code_block_of_a_page_runs(
-    page: Path, demo_corpus: Path, few_spoken: Path, tts_prep: list[str], tmp_path: Path
+    page: Path, demo_corpus: Path, tts_prep: list[str], tmp_path: Path
 ) -> None:
     scripts, folder = tmp_path / "scripts", tmp_path / "folder"
     scripts.mkdir()
     folder.mkdir()
     # A minute instead of LJ Speech; three where a page trains a model.
-    (folder / "LJSpeech-1.1").symlink_to(demo_corpus if page.name == "tutorial.md" else few_spoken)
+    write_as_lj_speech(demo_corpus, folder / "LJSpeech-1.1", None if page.name == "tutorial.md" else 14)
     done: list[str] = []
     torch = importlib.util.find_spec("torch") is not None
     for language, command in commands(page, scripts, tts_prep, torch=torch):
@@ -130,8 +124,15 @@ def test_the_code_of_the_tutorial_runs_on_real_clips(tmp_path: Path) -> None:
 
 def test_the_languages_of_all_blocks_are_known() -> None:
     # A block of another language would be run by no test.
-    found = {language for page in PAGES for language, *_ in blocks(page)}
-    assert found <= {"sh", "python", "text", "json", "toml", "mermaid"}
+    found = [(page.name, block) for page in PAGES for block in blocks(page)]
+    assert {block.language for _, block in found} <= {"sh", "python", "text", "json", "toml", "mermaid"}
+    assert [(page, block) for page, block in found if block.mark not in MARKS and not block.mark.endswith(".py")] == []
+
+
+def test_no_command_is_in_a_block_that_no_test_reads() -> None:
+    indented = re.compile(r"^    (?:tts-prep|pip|from|import) .*", re.MULTILINE)
+    texts = {page.name: re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S) for page in PAGES}
+    assert {name: found for name, text in texts.items() if (found := indented.findall(text))} == {}
 
 
 def test_pages_are_named_in_lower_case_with_hyphens() -> None:
