@@ -82,8 +82,11 @@ def _readme(folder: Path) -> None:
 
 def _corpora(folder: Path) -> None:
     (folder / "expresso-tokens").mkdir()
-    row = {"id": "a", "text": "One two.", "audio_codes": [list(range(8))] * 25, "duration": 2.0}
-    (folder / "expresso-tokens/manifest.jsonl").write_text(json.dumps(row) + "\n")
+    sizes = {"a": 25, "b": 30}
+    rows = (
+        {"id": id, "text": "One.", "audio_codes": [list(range(8))] * n, "duration": n / 12.5} for id, n in sizes.items()
+    )
+    (folder / "expresso-tokens/manifest.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     record(folder / "cv-corpus/en/clips/common_voice_en_1.mp3", 1.0)
     heads = ("client_id", "path", "sentence", "up_votes", "down_votes", "age", "gender", "accents", "locale")
     values = ("anna", "common_voice_en_1.mp3", "One two.", "2", "0", "twenties", "female", "", "en")

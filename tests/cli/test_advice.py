@@ -1387,6 +1387,10 @@ ELSEWHERE = {
 
 
 ELSEWHERE |= {
+    "{count_text(n_others, 'other reason')}: no suspects; --json has all with their thresholds": (
+        "checks/test_check_command.py"
+        "::test_the_table_names_the_reasons_that_occur_and_those_asked_for_and_counts_the_others"
+    ),
     "store with --update --lexicon {file}; lines of its present --lexicon belong in {file} too": (
         "lexicon/test_unsure_words.py::test_guessed_words_are_listed_with_their_phones_and_what_is_corrected_is_spoken"
     ),

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
 def test_the_model_of_the_page_is_added_to_a_store(corpus: Path, tmp_path: Path) -> None:
-    code, *_ = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    code, *_ = re.findall(r"```python my_codec.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "tokens.py").write_text(code, encoding="utf-8")
     (tmp_path / "LJSpeech-1.1").symlink_to(corpus)
     config = Configuration(corpus="ljspeech", text=TextConfig("characters"), store=StoreConfig())
