@@ -1367,7 +1367,7 @@ ELSEWHERE = {
     **dict.fromkeys(
         (
             "tts-prep ljspeech CORPUS store",
-            "pip install {guide.install}",
+            "pip install {guide.install}\n{guide.command}\n\n{guide.code}",
             "tts-prep export store files --to {self.layout}",
             "{dataset.path}: GPT-SoVITS's lists hold phones separated by spaces, and the symbol {spaces[0]} cannot be "
             "one; make the store with --frontend arpabet --symbols gpt-sovits-v2 --unknown drop",
