@@ -53,6 +53,13 @@ settings.register_profile(
 settings.load_profile("ours")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return half as many test workers again as processors: tests wait for servers, browsers, and one another."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + (processors + 1) // 2
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Leave what is imported for all tests to no collection of garbage, each of which would look at all of it."""

@@ -133,11 +133,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _write(self, answer: Answer, piece: bytes) -> None:
-        # Counted as they go, because a client may end meanwhile.
+        # Counted as they go, because a client may end meanwhile, and before they go, because a client that has the last
+        # ones may look at once.
         for start in range(0, len(piece), 1 << 16):
-            n_bytes = self.wfile.write(piece[start : start + (1 << 16)])
-            self.web.sent += n_bytes
-            self.web.sent_of[answer.name.partition("/")[0]] += n_bytes
+            part = piece[start : start + (1 << 16)]
+            self.web.sent += len(part)
+            self.web.sent_of[answer.name.partition("/")[0]] += len(part)
+            self.wfile.write(part)
 
     def log_message(self, *arguments: object) -> None:
         """Print nothing."""
