@@ -36,9 +36,11 @@ soak: $(INSTALLED)
 	ERASURES=$(or $(ERASURES),50) $(BIN)/python -m pytest tests/removal/test_rows.py
 	PROPERTIES=$(or $(PROPERTIES),2000) EXAMPLES=$(or $(EXAMPLES),100) $(BIN)/python -m pytest -m hypothesis
 
-# Every block of every page, as it is written, in an environment made by the page's own lines, from a package index.
+# Every block of every page, as it is written, and every recipe, as it is printed, each in an environment made by its own
+# lines, from a package index.
 pages: $(INSTALLED)
-	$(BIN)/python -m pytest -m soak -s tests/project/test_pages_as_written.py
+	$(BIN)/python -m pytest -m soak -s tests/project/test_pages_as_written.py \
+		tests/recipes/test_guides.py::test_a_recipe_runs_as_printed_in_an_empty_environment
 
 # What takes seconds: format, lint, types, and the tests of rooms that build no store of a corpus.
 quick: check

@@ -28,7 +28,7 @@ from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
 
-pytest_plugins = ["left_out"]
+pytest_plugins = ["environments", "left_out"]
 
 # Modules are compiled once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

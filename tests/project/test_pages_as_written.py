@@ -2,18 +2,16 @@
 
 The environment is new, and has what the page's own lines install, with the package of this checkout where ``pip`` looks
 for tts-prep. Nothing of the checkout can be imported otherwise. It takes 20 minutes: it is part of ``make soak``, and
-``make pages`` is this alone.
+``make pages`` runs it.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,31 +39,6 @@ def runs(block: Block) -> bool:
 PAGES_WITH_BLOCKS = sorted((page for page in PAGES if any(map(runs, blocks(page)))), key=installs)
 
 
-@pytest.fixture(scope="session")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the wheel of this checkout."""
-    folder = tmp_path_factory.mktemp("package")
-    clone = folder / "clone"
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    asked = subprocess.run([*pip, "download", "--quiet", "--no-deps", "click", "--dest", str(folder / "asked")])
-    if asked.returncode:
-        pytest.skip("no package index answers")
-    subprocess.run(
-        [*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder / "wheel"), str(clone)], check=True
-    )
-    return folder / "wheel"
-
-
-@pytest.fixture(scope="session")
-def environments(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, ...], Path]]:
-    """Yield the environments by what is installed in them; one is there at a time."""
-    found: dict[tuple[str, ...], Path] = {}
-    yield found
-    for path in found.values():
-        shutil.rmtree(path)
-
-
 def script(page: Path) -> str:
     """Return a page as what is typed in one terminal."""
     lines, program, number = [SHELL], "", 0
@@ -90,8 +63,7 @@ def script(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES_WITH_BLOCKS, ids=lambda page: page.name)
 def test_every_block_of_a_page_runs_as_written(
     page: Path,
-    package: Path,
-    environments: dict[tuple[str, ...], Path],
+    terminal: Callable[[tuple[str, ...]], dict[str, str]],
     demo_corpus: Path,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
@@ -105,16 +77,7 @@ def test_every_block_of_a_page_runs_as_written(
     write_as_lj_speech(demo_corpus, folder / "LJSpeech-1.1")
     if page.name in GIVEN:
         GIVEN[page.name](folder)
-    if wanted not in environments:
-        for old in [*environments]:
-            shutil.rmtree(environments.pop(old))
-        environments[wanted] = tmp_path_factory.mktemp("environment")
-        subprocess.run([sys.executable, "-m", "venv", str(environments[wanted])], check=True)
-    # Settings of pip say where packages are; nothing else is taken over.
-    values = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "LANG"))}
-    values["PIP_FIND_LINKS"] = f"{package} {values.get('PIP_FIND_LINKS', '')}".strip()
-    values["PATH"] = f"{environments[wanted]}/bin:/usr/local/bin:/usr/bin:/bin"
-    values["HOME"] = str(tmp_path_factory.mktemp("home"))
+    values = terminal(wanted)
     if page.name == "remote.md":
         values |= request.getfixturevalue("object_store")
     run = subprocess.run(["bash", "-c", script(page)], cwd=folder, env=values, capture_output=True, text=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,28 @@ def test_the_command_and_the_code_of_a_recipe_make_a_batch(
     names: dict[str, Any] = {}
     exec(compile(code, f"{name}.txt", "exec"), names)
     assert names["batch"] is not None
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", sorted(GUIDES, key=lambda name: GUIDES[name].install))
+def test_a_recipe_runs_as_printed_in_an_empty_environment(
+    capsys: pytest.CaptureFixture[str],
+    terminal: Callable[[tuple[str, ...]], dict[str, str]],
+    request: pytest.FixtureRequest,
+    corpus: Path,
+    tmp_path: Path,
+    name: str,
+) -> None:
+    if name == "fastspeech2":
+        corpus = request.getfixturevalue("few_spoken")
+    commands, _, code = run(capsys, "recipes", name)[1].partition("\n\n")
+    write_places(tmp_path, name, corpus)
+    values = terminal((GUIDES[name].install,))
+    (tmp_path / "code.py").write_text(code + ("" if GUIDES[name].layout else "assert batch is not None\n"))
+    typed = f"set -e\n{commands}\npython code.py\n"
+    done = subprocess.run(["bash", "-c", typed], cwd=tmp_path, env=values, capture_output=True, text=True)
+    assert done.returncode == 0, f"{name}:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert (tmp_path / ("files" if GUIDES[name].layout else "store")).is_dir()
 
 
 def test_the_list_names_every_recipe_and_a_wrong_name_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
