@@ -28,6 +28,7 @@ html_theme = "furo"
 html_title = f"tts-prep {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_search_scorer = str(Path(__file__).with_name("search-scores.js"))
 
 # The pages are read on their own too: plain Markdown, with links between headings as code hosts make them.
