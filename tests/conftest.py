@@ -54,8 +54,13 @@ settings.load_profile("ours")
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return half as many test workers again as processors: tests wait for servers, browsers, and one another."""
+def pytest_xdist_auto_num_workers() -> int | None:
+    """Return half as many test workers again as processors: tests wait for servers, browsers, and one another.
+
+    None leaves it to pytest-xdist, which reads the variable that says how many.
+    """
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return processors + (processors + 1) // 2
 
