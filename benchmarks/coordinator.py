@@ -40,7 +40,7 @@ from tts_prep.preprocess.plan.planned_store import CorpusRows, plan_store
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.source_utterance import SourceUtterance
-from tts_prep.preprocess.workers.processes import Backend, Worker, WorkerPool
+from tts_prep.preprocess.workers.processes import ProcessPool, Worker
 from tts_prep.preprocess.workers.worker import DONE
 from tts_prep.progress import Progress
 
@@ -131,7 +131,7 @@ def simulate(n_workers: int, n_shards: int, apart: float) -> dict[str, float]:
         target=answer, args=([theirs for _, theirs in pairs], result, apart), daemon=True
     )
     process.start()
-    pool: WorkerPool[Any, Any] = WorkerPool(n_workers, Backend(), print)
+    pool: ProcessPool[Any, Any] = ProcessPool(n_workers, print)
     pool._workers.extend(IdleWorker(ours) for ours, _ in pairs)
     before = time.process_time()
     for _ in pool.run(make, [plan] * n_shards, str, lambda job, _: job):

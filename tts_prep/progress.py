@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from tts_prep.errors import MissingPackageError
 
@@ -97,3 +98,17 @@ class ProgressBar:
         bar, self._bar = self._bar, None
         if bar is not None:
             bar.close()
+
+
+def now_and_then(call: Callable[[Any], object], seconds: float) -> Callable[[Any], None]:
+    """Return a function that calls another one at most every so many seconds, and ignores what is between."""
+    last = time.monotonic()
+
+    def maybe(value: Any) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= seconds:
+            last = now
+            call(value)
+
+    return maybe

@@ -25,7 +25,7 @@ from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
-from tts_prep.preprocess.workers.processes import Backend
+from tts_prep.preprocess.workers.pool import Backend
 
 # Not imported for that, which takes a second in every test worker.
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="needs distributed")

@@ -41,7 +41,7 @@ from tts_prep.preprocess.option import takes_fields
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe, extractor_of, make_recipe
-from tts_prep.preprocess.workers.processes import Backend, WorkerPool, worker_pool
+from tts_prep.preprocess.workers.pool import Backend, WorkerPool, worker_pool
 from tts_prep.progress import Progress, ShowProgress, in_notebooks
 
 

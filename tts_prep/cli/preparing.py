@@ -30,7 +30,7 @@ from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.workers.processes import Backend
+from tts_prep.preprocess.workers.pool import Backend
 from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TtsPrepError, WorkerError
-from tts_prep.preprocess.workers.processes import DASK, SAFE_PATH, Backend, environment
+from tts_prep.preprocess.workers.pool import DASK, Backend
+from tts_prep.preprocess.workers.processes import SAFE_PATH, environment
 
 Job = TypeVar("Job")
 Done = TypeVar("Done")

@@ -18,7 +18,8 @@ from tts_prep.errors import ConfigurationError, FeatureError, TtsPrepError, Utte
 from tts_prep.models.function import SAMPLE_RATE, Description, LoadedModel, Missing, ModelFunction, Values, reason_of
 from tts_prep.models.inputs import ShardInputs, Source
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
-from tts_prep.preprocess.workers.processes import Note, Worker, WorkerDiedError, working_folder, working_in
+from tts_prep.preprocess.workers.pool import Note
+from tts_prep.preprocess.workers.processes import Worker, WorkerDiedError, working_folder, working_in
 from tts_prep.preprocess.workers.worker import DONE, READY, UNREADY
 
 if TYPE_CHECKING:

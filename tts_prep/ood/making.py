@@ -23,7 +23,7 @@ from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.make.folder import take_over_file
 from tts_prep.preprocess.make.phonemizing import phonemize
-from tts_prep.preprocess.workers.processes import WorkerPool
+from tts_prep.preprocess.workers.pool import WorkerPool
 
 _LINES_PER_JOB = 1000
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.text.frontends.frontend import Frontend as Frontend
     from tts_prep.preprocess.text.frontends.frontend import get_frontend as get_frontend
     from tts_prep.preprocess.text.vocab import Vocab as Vocab
-    from tts_prep.preprocess.workers.processes import Backend as Backend
+    from tts_prep.preprocess.workers.pool import Backend as Backend
     from tts_prep.progress import Progress as Progress
     from tts_prep.progress import ProgressBar as ProgressBar
 else:

@@ -37,7 +37,7 @@ from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.workers.processes import WorkerPool, worker_pool
+from tts_prep.preprocess.workers.pool import WorkerPool, worker_pool
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore, plan_store, stored_corrections
 from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.run import Result, make_store
-from tts_prep.preprocess.workers.processes import Backend, worker_pool
+from tts_prep.preprocess.workers.pool import Backend, worker_pool
 from tts_prep.progress import ShowProgress, in_notebooks
 from tts_prep.verification.files import verify_store
 

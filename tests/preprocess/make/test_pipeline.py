@@ -275,7 +275,8 @@ def test_progress_counts_every_row_and_ends_at_the_total(corpus: Path, tmp_path:
 def test_progress_counts_the_rows_of_shards_that_are_not_finished(
     corpus: Path, tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCE_SECONDS", 0.0)
+    monkeypatch.setattr("tts_prep.preprocess.workers.pool.ADVANCE_SECONDS", 0.0)
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes.ADVANCE_SECONDS", 0.0)
     monkeypatch.setattr("tts_prep.preprocess.workers.processes._ADVANCES", 1e9)
     seen: list[Progress] = []
     manifest = run(corpus, tmp_path / "store", light(3), progress=seen.append, jobs=jobs).manifest

@@ -27,7 +27,8 @@ from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
-from tts_prep.preprocess.workers.processes import Backend, Worker, _signals_blocked, worker_pool
+from tts_prep.preprocess.workers.pool import Backend, worker_pool
+from tts_prep.preprocess.workers.processes import Worker, _signals_blocked
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 
 OWN = pytest.mark.own_workers
@@ -312,8 +313,8 @@ def test_a_worker_that_dies_before_it_has_read_a_large_function_is_an_error_that
 
 IGNORING_ENDS = """
 import signal
-from tts_prep.preprocess.workers.processes import Backend
-from tts_prep.preprocess.workers.processes import worker_pool
+from tts_prep.preprocess.workers.pool import Backend
+from tts_prep.preprocess.workers.pool import worker_pool
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 with worker_pool(2, Backend()) as pool:

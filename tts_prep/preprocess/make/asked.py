@@ -10,7 +10,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.provenance import Provenance
 from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.plan.planned_store import Corrected
-from tts_prep.preprocess.workers.processes import Backend
+from tts_prep.preprocess.workers.pool import Backend
 from tts_prep.progress import ShowProgress, in_notebooks
 
 

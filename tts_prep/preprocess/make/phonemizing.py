@@ -20,7 +20,7 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
-from tts_prep.preprocess.workers.processes import Backend, worker_pool
+from tts_prep.preprocess.workers.pool import Backend, worker_pool
 from tts_prep.quantities import count_text
 
 Remark: TypeAlias = Callable[[str, str], None]

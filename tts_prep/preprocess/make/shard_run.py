@@ -21,7 +21,7 @@ from tts_prep.preprocess.make.shards import MadeShard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
-from tts_prep.preprocess.workers.processes import WorkerPool
+from tts_prep.preprocess.workers.pool import WorkerPool
 from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import count_text
 

@@ -42,7 +42,7 @@ from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
 from tts_prep.preprocess.make.resuming import finished_shard
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
-from tts_prep.preprocess.workers.processes import Note
+from tts_prep.preprocess.workers.pool import Note
 
 
 @dataclass(frozen=True)

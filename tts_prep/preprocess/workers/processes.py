@@ -1,6 +1,6 @@
-"""Where jobs run: in this process, in worker processes, or on another backend.
+"""Jobs in worker processes on this machine.
 
-Worker processes are those of `multiprocessing`, started by ``spawn``, each with its own pipe.
+The processes are those of `multiprocessing`, started by ``spawn``, each with its own pipe.
 `concurrent.futures.ProcessPoolExecutor` shares one queue among workers: it cannot tell which job killed a worker, and
 its named semaphores need ``/dev/shm`` and remain there if the command and its resource tracker are killed together.
 """
@@ -17,21 +17,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final
 
-from tts_prep import doors
 from tts_prep.errors import ConfigurationError, WorkerError, described, one_line
-from tts_prep.preprocess.workers.worker import ADVANCE, COMPILING, DONE, NOTE, READY, STEP, UNREADY, now_and_then, work
-
-LOCAL = "local"
-
-
-DASK = "dask"
-
+from tts_prep.preprocess.workers.pool import ADVANCE_SECONDS, Done, Job, Jobs, Note, WorkerPool
+from tts_prep.preprocess.workers.worker import ADVANCE, COMPILING, DONE, NOTE, READY, STEP, UNREADY, work
 
 SAFE_PATH: Final = {"PYTHONSAFEPATH": "1"}
 """The environment variable with which Python, from version 3.11, imports nothing from the working folder.
@@ -39,29 +32,6 @@ SAFE_PATH: Final = {"PYTHONSAFEPATH": "1"}
 Otherwise, a new process would run a ``multiprocessing.py`` of the working folder, which may be a store or a corpus that
 comes from anywhere.
 """
-
-
-@dataclass(frozen=True)
-class Backend:
-    """The backend that runs jobs.
-
-    Attributes:
-        name: ``"local"`` for processes on this machine, ``"dask"``, or the name of another backend registered with
-            joblib.
-        scheduler: the address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; None starts a local cluster.
-    """
-
-    name: str = LOCAL
-    scheduler: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.scheduler is not None and self.name != DASK:
-            raise ConfigurationError(f"scheduler: requires the backend 'dask', found {self.name!r}")
-
-    @property
-    def is_local(self) -> bool:
-        """Whether jobs run in processes on this machine."""
-        return self.name == LOCAL
 
 
 @contextmanager
@@ -79,9 +49,6 @@ def environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-Job = TypeVar("Job")
-Done = TypeVar("Done")
-
 # Windows has neither SIGHUP nor SIGALRM.
 _SIGNALS: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _DEFERRED: Final = (*_SIGNALS, *(getattr(signal, name) for name in ("SIGALRM",) if hasattr(signal, name)))
@@ -92,9 +59,8 @@ _ENVIRONMENT: Final = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} 
 """The environment of a worker: one thread each, because there is one worker per processor, and a safe search path."""
 
 
-_ADVANCE_SECONDS: Final = 0.25
 _ADVANCES: Final = 100
-"""The least seconds between two answers of a worker on how far its job is, and the most such answers in a second."""
+"""The most answers of workers in a second on how far their jobs are."""
 
 _WATCH_SECONDS = 10.0
 """Seconds without any answer after which stopped worker processes are looked for."""
@@ -102,10 +68,6 @@ _WATCH_SECONDS = 10.0
 
 class WorkerDiedError(Exception):
     """A worker process ended before it answered."""
-
-
-Note: TypeAlias = Callable[[str], None]
-"""A function that is called with a text on what holds up the jobs, such as compiling; an empty text ends it."""
 
 
 def _nothing(_: object) -> None:
@@ -228,43 +190,23 @@ class Worker:
         return f"signal {-status}" if status < 0 else f"exit status {status}"
 
 
-class WorkerPool(Generic[Job, Done]):
-    """Worker processes on this machine, or another backend; created by `worker_pool`.
+class ProcessPool(WorkerPool[Job, Done]):
+    """Runs jobs in processes; see `worker_pool`."""
 
-    Args:
-        jobs: the maximum number of worker processes; 1 runs jobs in this process.
-        backend: where jobs run.
-        get_ready: a picklable function that every process calls first, with a function that takes notes.
-    """
-
-    def __init__(self, jobs: int, backend: Backend, get_ready: Callable[[Note], object]) -> None:
-        if not isinstance(jobs, int) or jobs < 1:
-            raise ConfigurationError(f"jobs: expected an integer >= 1, found {jobs!r}")
+    def __init__(self, jobs: int, get_ready: Callable[[Note], object]) -> None:
         self._jobs = jobs
-        self._backend = backend
         self._get_ready = get_ready
         self._workers: list[Worker] = []
 
     @property
     def ready_values(self) -> list[Any]:
-        """The return values of ``get_ready`` in the processes that have finished it."""
+        """The values of the processes that are ready."""
         return [worker.ready_value for worker in self._workers if worker.is_ready]
 
     def start(self, n_jobs: int) -> None:
-        """Start as many processes as this many jobs need, so that they load libraries while this process plans.
-
-        If the system cannot start as many, the pool uses fewer. On a cluster, ``get_ready`` is called in this process
-        instead: it fills the compiler's cache, which remote processes may share.
-
-        Raises:
-            WorkerError: no process can be started.
-        """
-        if not self._backend.is_local:
-            self._get_ready(_nothing)
-            self._get_ready = _nothing
-            return
+        """Start processes."""
         try:
-            while self._jobs > 1 and len(self._workers) < min(n_jobs, self._jobs):
+            while len(self._workers) < min(n_jobs, self._jobs):
                 self._add(self._get_ready)
         except WorkerError:
             if not self._workers:
@@ -277,80 +219,31 @@ class WorkerPool(Generic[Job, Done]):
         worker.begin()
         return worker
 
-    def run(
-        self,
-        make: Callable[..., Done],
-        todo: Sequence[Job],
-        names: Callable[[Job], str],
-        without: Callable[[Job, int], Job] | None = None,
-        note: Note = _nothing,
-        advanced: Callable[[Job, Any], None] | None = None,
-    ) -> Generator[Done, None, None]:
-        """Yield the result of every job, in any order.
-
-        A job whose worker was killed, or which raised MemoryError while other jobs were running, is retried at the end,
-        alone, with all of the memory. If its worker is killed twice more at the same step of the job, that step is
-        skipped, as long as that changes the job. On a cluster, jobs of killed workers are left to the backend.
-
-        Args:
-            make: a picklable function. With ``without``, it has the keyword arguments ``report``, a function to call
-                with the number of each step before the step, and ``beside_others``, whether other jobs are running, in
-                which case it must raise MemoryError.
-            names: returns the name of a job for error messages.
-            without: returns a job without the step of a number, if steps can be skipped; an equal one if nothing of
-                the step is left to skip.
-            note: called with the notes of ``get_ready``, and with a text when a signal has stopped workers; with
-                ``without`` and one job at a time, it is the keyword argument ``note`` of ``make``.
-            advanced: called a few times a second with a job under way, and with what ``make`` last called its keyword
-                argument ``advance`` with; not on a cluster, and not for a job that is retried.
-
-        Raises:
-            WorkerError: the worker of a job was killed again, and no step can be skipped.
-        """
-        beside_others = partial(make, beside_others=True) if without else make
+    def _results(self, jobs: Jobs[Job, Done]) -> Generator[Done, None, None]:
         again: list[Job] = []
-        self.start(len(todo))
-        if not self._backend.is_local:
-            yield from _elsewhere(self._backend)(
-                beside_others, todo, self._jobs, self._backend, again if without else None
-            )
-            for job in again:
-                yield from _elsewhere(self._backend)(make, [job], 1, self._backend)
-        elif self._jobs == 1:
-            for job in todo:
-                alone = partial(make, note=note) if without else make
-                if advanced:
-                    alone = partial(alone, advance=now_and_then(partial(advanced, job), _ADVANCE_SECONDS))
-                yield alone(job)
-        else:
-            try:
-                yield from self._side_by_side(beside_others, todo, again, note, advanced)
-                if again:
-                    self.stop()
-                for job in again:
-                    yield self._alone(make, job, names, without, note)
-            except BaseException:
-                # The caller removes temporary files next, so no worker may still be writing one.
+        self.start(len(jobs.todo))
+        try:
+            yield from self._side_by_side(jobs, again)
+            if again:
                 self.stop()
-                raise
+            for job in again:
+                yield self._alone(jobs, job)
+        except BaseException:
+            # The caller removes temporary files next, so no worker may still be writing one.
+            self.stop()
+            raise
 
-    def _side_by_side(
-        self,
-        make: Callable[[Job], Done],
-        todo: Sequence[Job],
-        again: list[Job],
-        note: Note,
-        advanced: Callable[[Job, Any], None] | None,
-    ) -> Generator[Done, None, None]:
+    def _side_by_side(self, jobs: Jobs[Job, Done], again: list[Job]) -> Generator[Done, None, None]:
         """Yield the results of jobs; append jobs whose worker was killed or ran out of memory to ``again``."""
-        waiting, under_way = deque(todo), dict[Worker, Job]()
-        called = {"advance": max(_ADVANCE_SECONDS, self._jobs / _ADVANCES)} if advanced else {}
+        make = partial(jobs.make, beside_others=True) if jobs.without else jobs.make
+        waiting, under_way = deque(jobs.todo), dict[Worker, Job]()
+        called = {"advance": max(ADVANCE_SECONDS, self._jobs / _ADVANCES)} if jobs.advanced else {}
         while waiting or under_way:
             for worker in self._workers:
                 if worker not in under_way and waiting:
                     under_way[worker] = waiting.popleft()
                     worker.give(make, under_way[worker], called)
-            for worker in _answering(self._workers, note):
+            for worker in _answering(self._workers, jobs.note):
                 try:
                     kind, value = worker.receive()
                 except WorkerDiedError:
@@ -362,9 +255,9 @@ class WorkerPool(Generic[Job, Done]):
                     again.append(under_way.pop(worker))
                     continue
                 if kind == NOTE:
-                    note(value)
-                elif kind == ADVANCE and advanced:
-                    advanced(under_way[worker], value)
+                    jobs.note(value)
+                elif kind == ADVANCE and jobs.advanced:
+                    jobs.advanced(under_way[worker], value)
                 elif kind == DONE:
                     del under_way[worker]
                     if waiting:
@@ -389,23 +282,17 @@ class WorkerPool(Generic[Job, Done]):
             )
         return under_way.pop(worker, None)
 
-    def _alone(
-        self,
-        make: Callable[..., Done],
-        job: Job,
-        names: Callable[[Job], str],
-        without: Callable[[Job, int], Job] | None,
-        note: Note,
-    ) -> Done:
+    def _alone(self, jobs: Jobs[Job, Done], job: Job) -> Done:
+        without = jobs.without
         before: int | None = None
         died = 0
         while True:
             step: int | None = None
             worker = self._add(_nothing)
             try:
-                worker.give(make, job, {"report": 0.0} if without else {})
+                worker.give(jobs.make, job, {"report": 0.0} if without else {})
                 while True:
-                    _answering([worker], note)
+                    _answering([worker], jobs.note)
                     kind, value = worker.receive()
                     if kind == DONE:
                         result: Done = value
@@ -419,7 +306,7 @@ class WorkerPool(Generic[Job, Done]):
                     job, died, before = shorter, 0, None
                 elif died == (2 if without else 1):
                     raise WorkerError(
-                        f"{names(job)}: its worker process was killed, and killed again while running "
+                        f"{jobs.names(job)}: its worker process was killed, and killed again while running "
                         f"alone{worker.work}; is there enough memory? Finished shards are kept: use a smaller "
                         "--shard-utterances for a new store, or look for what ends processes here"
                     ) from None
@@ -429,7 +316,7 @@ class WorkerPool(Generic[Job, Done]):
                 self.stop()
 
     def stop(self) -> None:
-        """End all processes, also those after one whose end is interrupted."""
+        """End all processes."""
         with _handlers_deferred():
             while self._workers:
                 self._workers.pop().end()
@@ -470,31 +357,6 @@ def _stopped_text(processes: Sequence[int]) -> str:
         f"worker process{'' if one else 'es'} {text} {'is' if one else 'are'} stopped; "
         f"'kill -CONT {text.replace(',', '')}' continues"
     )
-
-
-def _elsewhere(backend: Backend) -> Callable[..., Iterator[Any]]:
-    """Return the function that runs jobs on a backend.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    row = doors.row("backends", backend.name)
-    if row is None:
-        raise ConfigurationError(f"backend: expected local, found {backend.name!r}, which this installation has not")
-    found: Callable[..., Iterator[Any]] = doors.load("backends", row)
-    return found
-
-
-@contextmanager
-def worker_pool(
-    jobs: int, backend: Backend, get_ready: Callable[[Note], object] = _nothing
-) -> Iterator[WorkerPool[Any, Any]]:
-    """Yield a pool, whose processes end with the block; for the arguments, see `WorkerPool`."""
-    pool: WorkerPool[Any, Any] = WorkerPool(jobs, backend, get_ready)
-    try:
-        yield pool
-    finally:
-        pool.stop()
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The main loop of a worker process, which receives jobs and sends results through a pipe.
 
-The module imports only the standard library and the exceptions, so that errors of other imports are sent back.
+The module imports only the standard library, exceptions and progress, so that errors of other imports are sent back.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import multiprocessing
 import os
 import pickle
 import threading
-import time
 import traceback
-from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
 from tts_prep.errors import ConfigurationError, WorkerError, described
+from tts_prep.progress import now_and_then
 
 NOTE = "note"
 READY = "ready"
@@ -113,20 +112,6 @@ def _failed(error: Exception) -> bytes:
 
 def _send(connection: Connection[Any, Any], kind: str, value: object) -> None:
     connection.send((kind, value))
-
-
-def now_and_then(call: Callable[[Any], object], seconds: float) -> Callable[[Any], None]:
-    """Return a function that calls another one at most every so many seconds, and ignores what is between."""
-    last = time.monotonic()
-
-    def maybe(value: Any) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= seconds:
-            last = now
-            call(value)
-
-    return maybe
 
 
 def _end_with_parent() -> None:
