@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -74,7 +75,10 @@ class ProgressBar:
 
     def __init__(self) -> None:
         try:
-            from tqdm.auto import tqdm
+            with warnings.catch_warnings():
+                # Without ipywidgets the bar is a text, of which tqdm warns.
+                warnings.simplefilter("ignore")
+                from tqdm.auto import tqdm
         except ImportError as error:
             raise MissingPackageError("a progress bar needs tqdm: pip install 'tts-prep[prepare]'") from error
         self._make = tqdm

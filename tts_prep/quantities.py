@@ -1,8 +1,32 @@
-"""Numbers with units as text."""
+"""Numbers with units, and records, as text."""
 
 import math
+import reprlib
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import MISSING
+from typing import Any, ClassVar
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 500
+
+
+class ShownRecord:
+    """A dataclass of many fields, made with ``repr=False``, of which those are printed that differ from their defaults.
+
+    Attributes:
+        ALWAYS: the fields that are printed in any case.
+    """
+
+    ALWAYS: ClassVar[tuple[str, ...]] = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, field in self.__dataclass_fields__.items():
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            if (value := getattr(self, name)) != default or name in self.ALWAYS:
+                shown.append(f"{name}={_SHORT.repr(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def duration_text(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +12,55 @@ from corpora import write_ljspeech
 
 nbclient: Any = pytest.importorskip("nbclient", reason="runs notebooks")
 pytest.importorskip("ipykernel", reason="the kernel of notebooks")
+pytest.importorskip("matplotlib", reason="draws plots")
 
-_PREPARE = """
-from pathlib import Path
-from tts_prep import loader, preprocess as p
-rows, root = p.read_corpus("ljspeech", Path("corpus").absolute())
-config = p.configure("ljspeech", preset="hifigan", settings={"text": {"frontend": "characters"}})
-p.prepare(rows, root, Path("store").absolute(), config, jobs=1);
-"""
+PAGE = Path(__file__).parents[2] / "docs/python-api.md"
+ONCE = ("import matplotlib.pyplot\ndataset[0].plot()", "dataset[0].plot();", "kept = dataset[0].plot()")
+SHORT = (
+    "dataset, dataset.metadata, dataset[0].arrays, list(read_corpus('ljspeech', root)[0])[0]",
+    "from tts_prep.preprocess import PRESETS\nPRESETS['tortoise'], dataset.arrays['phonemes']",
+    "from tts_prep.inference import *\nfrontend_of('tried').vocab, frontend_of('tried'), mel_of('tried')",
+)
 
 
-def test_a_cell_shows_how_far_a_run_is_and_the_plot_of_an_utterance(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="draws plots")
+def shown_by(cells: list[str], folder: Path) -> tuple[list[list[dict[str, Any]]], Any]:
+    """Run cells in a kernel, and return what each shows, and the state of widgets."""
     from nbformat import v4
 
-    write_ljspeech(tmp_path / "corpus")
-    cells = [v4.new_code_cell(text) for text in (_PREPARE, "loader.UtteranceDataset('store')[0].plot()")]
-    notebook = v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    prepared, plotted = ([dict(output) for output in cell.outputs] for cell in notebook.cells)
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(
+        notebook, resources={"metadata": {"path": str(folder)}}, coalesce_streams=True, kernel_name="python3"
+    ).execute()
+    return [[dict(output) for output in cell.outputs] for cell in notebook.cells], notebook.metadata.get("widgets")
+
+
+def test_the_cells_of_the_page_show_one_line_of_progress_short_texts_and_each_picture_once(tmp_path: Path) -> None:
+    write_ljspeech(tmp_path / "LJSpeech-1.1")
+    (block,) = re.findall(r"## In a notebook\n.*?```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    cells = block.split("\n\n")
+    outputs, widgets = shown_by([*cells, *ONCE, *SHORT], tmp_path)
+
+    (_, _, (*bar, result), (utterance,), (plotted,), (batch,)), rest = outputs[: len(cells)], outputs[len(cells) :]
     # A text, or the state of ipywidgets, where they are installed.
-    assert prepared
-    assert "7/7" in f"{prepared} {notebook.metadata.get('widgets')}"
-    (shown,) = plotted
-    assert base64.b64decode(shown["data"]["image/png"]).startswith(b"\x89PNG")
+    assert "7/7" in f"{bar} {widgets}"
+    if not widgets:
+        (line,) = bar
+        # A browser shows what follows the last return.
+        assert line["text"].rstrip("\n").count("\n") == 0
+        assert not re.search(r"\x1b|Warning", line["text"])
+        assert "7/7" in line["text"].rpartition("\r")[2]
+    assert "shards=1" in result["data"]["text/plain"]
+    assert "<svg" in utterance["data"]["text/html"]
+    assert "<audio" in utterance["data"]["text/html"]
+    (again,), silent, kept = rest[: len(ONCE)]
+    for picture in (plotted, again):
+        assert base64.b64decode(picture["data"]["image/png"]).startswith(b"\x89PNG")
+    assert not silent
+    assert not kept
+    texts = [output["data"]["text/plain"] for (output,) in (outputs[1], [utterance], [batch], *rest[len(ONCE) :])]
+    for text in texts:
+        assert len(text) < 450, text
+        assert text.count("\n") < 4, text
+        assert not re.search(r"object at 0x", text), text
+    assert "preset='hifigan'" in texts[0]
+    assert "symbols" in texts[-1]

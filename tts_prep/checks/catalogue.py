@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -37,8 +37,8 @@ class Threshold:
     reason: str
     above: bool
     limit: float
-    why: str
-    source: str
+    why: str = field(repr=False)
+    source: str = field(repr=False)
     measure: str = ""
 
 
@@ -67,16 +67,16 @@ class Measure:
     name: str
     unit: str
     of: Literal["waveform", "sound", "store", "dataset"]
-    compute: Callable[[Any], Any]
-    meaning: str = ""
-    definition: str = ""
+    compute: Callable[[Any], Any] = field(repr=False)
+    meaning: str = field(default="", repr=False)
+    definition: str = field(default="", repr=False)
     label: str = ""
     column: str | None = None
     copy_column: str = ""
     by_speaker: bool = False
     needs: Literal["", "waveform", "phonemes"] = ""
     least: int = 0
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: tuple[Threshold, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         filled = {

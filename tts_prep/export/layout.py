@@ -176,10 +176,10 @@ class Layout:
     """
 
     name: str
-    write: str
-    files: str
+    write: str = field(repr=False)
+    files: str = field(repr=False)
     opened_by: str
-    needs: str = ""
+    needs: str = field(default="", repr=False)
     system: str = ""
     carries: str | Sequence[str] = ()
     needs_mels: bool = False

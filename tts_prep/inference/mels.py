@@ -32,6 +32,9 @@ class StoreMel:
         self.hop_length = config.mel.hop_length
         self.n_mels = config.mel.n_mels
 
+    def __repr__(self) -> str:
+        return f"<StoreMel: {self.sample_rate:,} Hz, {self.n_mels} mel bins>"
+
     def __call__(self, recording: str | os.PathLike[str]) -> Mel:
         """Return the mel of a recording in a file, [n_frames, n_mels] float32, as the loader returns that of a row.
 

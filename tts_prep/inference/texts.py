@@ -52,6 +52,9 @@ class StoreFrontend:
         self.vocab: Vocab = reader.frontend.vocab
         self.language = reader.config.language
 
+    def __repr__(self) -> str:
+        return f"<StoreFrontend: {self.language}, {len(self.vocab):,} symbols>"
+
     def __call__(
         self, text: str, *, language: str | None = None, normalized: bool = False, speaker: str = ""
     ) -> npt.NDArray[np.int32]:

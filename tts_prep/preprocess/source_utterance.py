@@ -10,13 +10,14 @@ from typing import Any, Final
 from tts_prep import doors
 from tts_prep.errors import AudioError
 from tts_prep.format.files.paths import open_regular
+from tts_prep.quantities import ShownRecord
 
 ANONYMOUS: Final = "0"
 """The speaker of a corpus without speakers, as in StyleTTS2's lists."""
 
 
-@dataclass(frozen=True)
-class SourceUtterance:
+@dataclass(frozen=True, repr=False)
+class SourceUtterance(ShownRecord):
     """A recording, or a segment of one, and its transcript.
 
     Attributes:

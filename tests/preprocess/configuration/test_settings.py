@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.preprocess.audio.config import Compression, MelConfig
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS, PRESETS, Preset
 from tts_prep.preprocess.audio.reading import ReadingConfig
 from tts_prep.preprocess.configuration import settings
-from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.configuration.settings import configure
 
 
@@ -151,3 +151,16 @@ def test_a_missing_file_and_two_recipes_at_once_are_refused(tmp_path: Path) -> N
         configure("ljspeech", file=tmp_path / "a.toml")
     with pytest.raises(ConfigurationError, match="give either a preset"):
         configure("ljspeech", preset="hifigan", vocoder=tmp_path / "config.json")
+
+
+def test_a_configuration_prints_what_gives_it_again_and_no_defaults() -> None:
+    names = {kind.__name__: kind for kind in (Compression, Configuration, MelConfig, ReadingConfig, TextConfig)}
+    for preset in PRESETS:
+        config = configure("ljspeech", preset=preset, settings={"text": {"language": "de"}})
+        text = repr(config)
+        # A number for each mel bin is cut short.
+        assert "bin_norms=(" in text if preset == "tortoise" else eval(text, names) == config
+        assert "language='de'" in text
+        assert "n_mels=" in text
+        assert "cleaning" not in text
+        assert len(text) < 500

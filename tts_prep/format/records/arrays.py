@@ -79,11 +79,11 @@ class ArraySpec:
     axis: str
     rate: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    software: Mapping[str, str] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict, repr=False)
     index_columns: tuple[str, ...] = ()
     text_columns: tuple[str, ...] = ()
     failures: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def added(self) -> bool:

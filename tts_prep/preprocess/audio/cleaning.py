@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.quantities import ShownRecord
 
 REFERENCES: Final = ("loudest_frame", "peak")
 
@@ -29,8 +30,8 @@ _OF_STEP: Final = {
 """Setting → the steps that use it."""
 
 
-@dataclass(frozen=True)
-class CleaningConfig:
+@dataclass(frozen=True, repr=False)
+class CleaningConfig(ShownRecord):
     """The settings of cleaning. If the setting of a step is None, the step is disabled.
 
     Attributes:

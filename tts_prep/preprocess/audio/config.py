@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
+from tts_prep.quantities import ShownRecord
 
 PER_BIN: Final = ("bin_means", "bin_norms")
 """The settings with a number for each mel bin."""
 
 
-@dataclass(frozen=True)
-class Compression:
+@dataclass(frozen=True, repr=False)
+class Compression(ShownRecord):
     """A logarithm with a floor, normalization by bin, an affine map and bounds.
 
     ``l = log(bounded(x))``; with a dynamic range, ``l = max(l, l.max() - dynamic_range)`` over the recording;
@@ -178,8 +179,8 @@ def _one_of(name: str, value: object, *allowed: object) -> None:
         raise ConfigurationError(f"{name}: expected one of {', '.join(map(repr, allowed))}, found {value!r}")
 
 
-@dataclass(frozen=True)
-class MelConfig:
+@dataclass(frozen=True, repr=False)
+class MelConfig(ShownRecord):
     """All settings that determine a mel spectrogram.
 
     Attributes:
@@ -217,6 +218,8 @@ class MelConfig:
             another one by mistake, and its models were trained with it.
         compression: the compression of mel magnitudes.
     """
+
+    ALWAYS = ("sample_rate", "n_fft", "hop_length", "n_mels")
 
     sample_rate: int = 22050
     n_fft: int = 1024
@@ -314,8 +317,8 @@ class MelConfig:
         return self.filter_bank_rate or self.sample_rate
 
 
-@dataclass(frozen=True)
-class ReadingConfig:
+@dataclass(frozen=True, repr=False)
+class ReadingConfig(ShownRecord):
     """The settings for reading recordings.
 
     Attributes:

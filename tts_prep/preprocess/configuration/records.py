@@ -31,6 +31,7 @@ from tts_prep.preprocess.text.frontends.frontend import (
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import TABLES, RecordedTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
+from tts_prep.quantities import ShownRecord
 
 Pronunciation: TypeAlias = tuple[str, str, str | None] | tuple[str, str, str | None, str]
 """A word in lower case, its phones as the frontend writes them, the language in which it has them (None is any), and
@@ -41,8 +42,8 @@ MARKS_POLICIES: Final = ("remove", "error", "phones", "text")
 """What becomes of marks in texts that are not speech."""
 
 
-@dataclass(frozen=True)
-class TextConfig:
+@dataclass(frozen=True, repr=False)
+class TextConfig(ShownRecord):
     """The settings of the text frontend.
 
     Attributes:
@@ -145,8 +146,8 @@ BY_IDS: Final = "ids"
 """The ends of shards depend on the rows around them."""
 
 
-@dataclass(frozen=True)
-class StoreConfig:
+@dataclass(frozen=True, repr=False)
+class StoreConfig(ShownRecord):
     """The settings of stored arrays and shards.
 
     Attributes:
@@ -179,8 +180,8 @@ class StoreConfig:
             raise ConfigurationError(f"shard_ends: expected {BY_IDS}, found {self.shard_ends!r}")
 
 
-@dataclass(frozen=True)
-class Configuration:
+@dataclass(frozen=True, repr=False)
+class Configuration(ShownRecord):
     """All settings of a store, recorded in every shard and in the manifest.
 
     Attributes:
@@ -194,6 +195,8 @@ class Configuration:
             change shards.
         cleaning: how recordings are cleaned before their mels are made.
     """
+
+    ALWAYS = ("corpus", "mel", "preset")
 
     corpus: str = "ljspeech"
     limit: int | None = None

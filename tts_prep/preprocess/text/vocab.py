@@ -100,6 +100,9 @@ class Vocab:
             choices = sorted(long, key=len, reverse=True)
             self._longest = re.compile(f"{'|'.join(map(re.escape, choices))}|.", re.DOTALL)
 
+    def __repr__(self) -> str:
+        return f"<Vocab: {len(self):,} symbols, pad {self.pad_symbol!r}>"
+
     @property
     def has_long_symbols(self) -> bool:
         """Whether `split` finds symbols of several characters, other than the clusters of a table of characters."""
