@@ -33,6 +33,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+import soundfile
 from advice_scan import PACKAGE, advices
 from commands import run
 from corpora import record, write_ljspeech, write_text
@@ -532,6 +533,14 @@ ROWS = [
         "--max-failures",
         state=lambda world: world.text("CORPUS/metadata.csv", (world.corpus / "metadata.csv").read_text() + "lonely\n"),
         values={"--max-failures": "--max-failures 1"},
+        status=1,
+    ),
+    Advice(
+        "do not fit into 16 bits, give",
+        f"{LJSPEECH} --peak none --waveform int16",
+        "--waveform float32",
+        state=lambda world: soundfile.write(world.corpus / "wavs/S-0001.wav", np.full(9_000, 1.5), 22_050, "FLOAT"),
+        values={"--waveform float32": "--waveform float32 --overwrite"},
         status=1,
     ),
     # Texts and languages.

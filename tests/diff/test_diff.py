@@ -147,6 +147,30 @@ def test_versions_of_libraries_are_causes_of_values_alone(capsys: pytest.Capture
     assert found(capsys, stores[0], stores[2])["rows"] == {"unknown": [first[4].id]}
 
 
+@pytest.mark.parametrize("options", [("--mel", "none"), ()])
+def test_lists_of_a_corpus_are_no_recordings(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    has_audio = not options
+    values = [{"id": f"{n}", "text": "one", "codes": [n] * (9 + n)} for n in range(6)]
+    for n, row in enumerate(values if has_audio else ()):
+        soundfile.write(tmp_path / f"{n}.wav", speech_like(0.2, n), SAMPLE_RATE)
+        row["audio"] = f"{n}.wav"
+    others = [dict(row) for row in values]
+    others[2]["codes"], others[4]["codes"] = [7] * 11, [4] * 5
+    others[3]["text"] = "two"
+    if has_audio:
+        others[5]["audio"] = "0.wav"
+    for name, of in (("one", values), ("two", others)):
+        (tmp_path / "list.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in of), encoding="utf-8")
+        given = ("--frontend", "none", "--list", "codes@own:25", *options)
+        make("manifest", tmp_path / "list.jsonl", tmp_path / name, *given)
+    value = found(capsys, tmp_path / "one", tmp_path / "two")
+    recordings = {"recording": ["5"]} if has_audio else {}
+    assert value["rows"] == {**recordings, "text": ["3"], "list": ["2", "4"]}
+    assert value["arrays"] == {"codes": ["", ["2", "4"]]}
+
+
 def test_the_status_says_whether_stores_differ(capsys: pytest.CaptureFixture[str], stores: Path) -> None:
     assert run(capsys, "diff", stores / "one", stores / "one") == (
         0,

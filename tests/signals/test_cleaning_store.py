@@ -210,6 +210,14 @@ def test_floats_beyond_full_scale_are_counted(corpus_of_few: Path, tmp_path: Pat
     assert found["examples"][0]["id"] == "T1"
 
 
+def test_a_recording_that_loudness_normalization_brings_over_full_scale_does_not_fit_into_sixteen_bits(
+    corpus_of_few: Path, tmp_path: Path
+) -> None:
+    settings = replace(config(loudness=-1.0), text=TextConfig("characters"), store=StoreConfig(waveform_dtype="int16"))
+    with pytest.raises(TooManyFailuresError, match=r"do not fit into 16 bits, give --waveform float32"):
+        prepare(read_ljspeech(corpus_of_few), corpus_of_few, tmp_path / "store", settings)
+
+
 def test_phones_that_trimming_cuts_off_and_two_ways_of_trimming_are_named(tones: Path, tmp_path: Path) -> None:
     cleaned = config(trim_db=40.0)
     with pytest.raises(ConfigurationError, match=r"silences=cut trims by the alignment, trim_db and trim_vad trim too"):

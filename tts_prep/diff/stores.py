@@ -28,6 +28,7 @@ Setting = tuple[str, str, str, str]
 CAUSES: Final = {
     "recording": "other recordings",
     "file": "the same values of another file or excerpt",
+    "list": "other lists of numbers in the corpus",
     "text": "other texts",
     "speaker": "other speakers",
     "dictionary": "other phones, by the dictionary",
@@ -235,21 +236,28 @@ def _causes(pairs: _Pairs) -> dict[str, Mask]:
     a, b = (np.asarray(side.store.column("seconds"))[rows] for side, rows in pairs.sides)
     seconds = within & (np.abs(a - b) > _SECONDS)
     _add_phones(pairs, found, within)
+    # Arrays of a manifest with neither settings nor software are its lists, whose lengths can be all that a row has.
+    given = one.array_specs.items() if one.configuration.get("corpus", {}).get("reader") == "manifest" else ()
+    lists = [name for name, spec in given if spec.added and not (spec.settings or spec.software)]
+    found["list"] = np.any([key & False, *(pairs.array(name, key) for name in lists if name in two.arrays)], axis=0)
+    has_audio = one.arrays["mel"]["row_shape"][0] or ("waveform" in one.arrays and "waveform" in two.arrays)
+    if not has_audio:
+        seconds &= ~found["list"]
     if _audio_differs(one, two):
         found["settings"] |= True
         # What else the key is made of is seen in the columns.
-        seen = np.any([found["text"], found["speaker"], found["dictionary"], *own], axis=0)
+        seen = np.any([*(found[cause] for cause in ("text", "speaker", "dictionary", "list")), *own], axis=0)
         found["recording"] = seconds | (key & ~seen)
         return found
     to_read = within if is_other_library or not is_known else within & key
-    stored = [name for name in ("mel", "waveform") if name in one.arrays and name in two.arrays]
+    stored = [name for name in ("mel", "waveform") if has_audio and name in one.arrays and name in two.arrays]
     values_differ = np.any([pairs.array(name, to_read) for name in stored], axis=0) | seconds
     found["recording"] = values_differ & (key | seconds)
     found["library"] = values_differ & ~found["recording"] & is_other_library
     found["unknown"] = values_differ & ~found["recording"] & ~found["library"]
-    seen = [found[cause] for cause in ("recording", "text", "speaker", "dictionary")]
+    seen = [found[cause] for cause in ("recording", "text", "speaker", "dictionary", "list")]
     found["file"] = key & ~np.any([*seen, *own], axis=0)
-    if not one.arrays["mel"]["row_shape"][0] and "waveform" not in stored:
+    if not has_audio:
         # Nothing is stored that another recording would change.
         found["recording"], found["file"] = found["recording"] | found["file"], np.zeros_like(within)
     return found

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import soundfile
+import soxr
 from commands import light
 from corpora import TEXTS, speech_like, write_ljspeech
 from killing import contents
@@ -16,7 +17,8 @@ from stores import of_room
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.format.records.manifest import read_manifest
-from tts_prep.preprocess.audio.config import MelConfig
+from tts_prep.loader import UtteranceDataset
+from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -368,7 +370,24 @@ def test_a_recording_over_full_scale_does_not_fit_into_sixteen_bits(own_corpus: 
         config = Configuration(mel=PRESETS["tacotron2"], store=StoreConfig(waveform_dtype=dtype))
         run(own_corpus, tmp_path / dtype, config, max_failures=1)
         assert len(failures(tmp_path / dtype)) == expected
-    assert "do not fit into 16 bits; store the waveform as float32" in failures(tmp_path / "int16")[0]["reason"]
+    assert "do not fit into 16 bits, give --waveform float32" in failures(tmp_path / "int16")[0]["reason"]
+
+
+def test_what_resampling_adds_to_full_scale_is_clipped_in_sixteen_bits_and_counted(
+    own_corpus: Path, tmp_path: Path
+) -> None:
+    square = np.int16(32767) * np.sign(speech_like(0.4, 1)).astype(np.int16)
+    soundfile.write(own_corpus / "wavs/S-0001.wav", square, 16000)
+    reading = ReadingConfig(resampler="soxr_vhq")
+    config = Configuration(mel=PRESETS["tacotron2"], reading=reading, store=StoreConfig(waveform_dtype="int16"))
+    run(own_corpus, tmp_path / "store", config)
+    resampled = soxr.resample(square / 32768, 16000, 22050, "VHQ") * 32768
+    assert np.abs(resampled).max() > 33_000
+    found = UtteranceDataset(tmp_path / "store")
+    stored = next(one.waveform for one in found if one.id == "S-0001")[: len(resampled)]
+    np.testing.assert_allclose(stored, np.clip(resampled, -32768, 32767), atol=1)
+    counted = read_manifest(tmp_path / "store").remarks["cleaning"]
+    assert (counted["count"], counted["examples"][0]["id"]) == (1, "S-0001")
 
 
 def test_every_speaker_has_statistics_of_its_own(corpus: Path, tmp_path: Path) -> None:

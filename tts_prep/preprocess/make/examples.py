@@ -13,10 +13,10 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.audio.framing import Samples, aligned_waveform, as_float
+from tts_prep.preprocess.audio.framing import aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, leveled
-from tts_prep.preprocess.configuration.records import TextConfig
+from tts_prep.preprocess.audio.reading import BEYOND_FULL_SCALE
+from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
 from tts_prep.preprocess.make.recordings import CleanedRecording, read_again, read_as, read_recording, without_recording
@@ -24,6 +24,7 @@ from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 _BLOCK = 1 << 16
+_CLIPPED = "samples beyond full scale after resampling or decoding, clipped in the stored waveform"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     spec = recipe.arrays["mel"]
     arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
-        arrays["waveform"] = _stored_waveform(recording.waveform, config.mel, recipe.arrays["waveform"]["dtype"])
+        arrays["waveform"] = _stored_waveform(recording, config, recipe.arrays["waveform"]["dtype"], remark)
     columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
     source = FeatureInput(
         id=utterance.id,
@@ -155,22 +156,25 @@ def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
     return centred.astype(dtype)
 
 
-def _stored_waveform(waveform: Samples, config: MelConfig, dtype: str) -> Array:
+def _stored_waveform(recording: CleanedRecording, config: Configuration, dtype: str, remark: Remark) -> Array:
     """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
-    waveform, factor = leveled(waveform, config)
-    aligned = aligned_waveform(waveform, config)
+    waveform, factor = leveled(recording.waveform, config.mel)
+    aligned = aligned_waveform(waveform, config.mel)
     scale = np.float32(factor)
     if scale == 1 and aligned.dtype == dtype:
         return aligned
     peak = largest_sample(aligned) * float(scale)
     if dtype == "int16" and peak > 1:
-        raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits; store the waveform as float32")
+        if BEYOND_FULL_SCALE in recording.remarks or config.cleaning.loudness is not None:
+            raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits, give --waveform float32")
+        # By resampling or a lossy decoder, which overshoot; what writes files of 16 bits clips that.
+        remark("cleaning", _CLIPPED)
     stored = np.empty(len(aligned), dtype)
     # In blocks: otherwise an hour of audio needs several temporary arrays of 300 MB.
     for first in range(0, len(aligned), _BLOCK):
         block = as_float(aligned[first : first + _BLOCK]) * scale
         if dtype == "int16":
             block *= np.float32(32768)
-            np.minimum(np.rint(block, out=block), 32767, out=block)
+            np.clip(np.rint(block, out=block), -32768, 32767, out=block)
         stored[first : first + _BLOCK] = block
     return stored
