@@ -44,6 +44,7 @@ def commands(options: argparse.Namespace) -> dict[str, str]:
         "command": f"command.py {hours} {runs}{peers}",
         "phases": f"phases.py {shlex.quote(str(corpus(options.hours)))} {runs}{before}",
         "first-run": f"first_run.py {runs}{before}",
+        "from-nothing": f"from_nothing.py --rounds {options.runs}",
         # On the store and the files that 'command' leaves.
         "loader": f"loader.py --runs 5{peers}",
         "remote": f"remote.py {remote}{peers}",

@@ -30,6 +30,12 @@ _TABLE = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 300, 70, 48, 34, 150
 COLOURS = ("#2f6f9f", "#c25b3a", "#5a8f4a", "#8a5fa8", "#8c7a3d")
 
+STYLE = (
+    "text{fill:#1a1a1a}.page{fill:#fff}.grid{stroke:#ddd}@media (prefers-color-scheme:dark)"
+    "{text{fill:#e4e4e4}.page{fill:#16181d}.grid{stroke:#3d414b}}"
+)
+"""A picture has a background of its own: it can be read where the page is light and the reader's system dark."""
+
 Series = Mapping[str, Sequence[tuple[float, float]]]
 
 
@@ -73,6 +79,15 @@ def slower(results: Mapping[str, Result], percent: float) -> Iterator[str]:
                 yield f"{name}: {row}: {value:.4g}, {before.measured[row]:.4g} before, {change:+.0f} %"
 
 
+def beginning(title: str, height: float) -> str:
+    """Return the beginning of an SVG, with its title above what follows."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" '
+        f'font-size="12"><title>{title}</title><style>{STYLE}</style><rect class="page" width="{WIDTH}" '
+        f'height="{height}"/><text x="10" y="18" font-size="14">{title}</text>'
+    )
+
+
 def plot(title: str, x_title: str, y_title: str, series: Series) -> str:
     """Return an SVG of lines over categories that are equally far apart, with the y axis from 0."""
     places = sorted({x for points in series.values() for x, _ in points})
@@ -84,15 +99,13 @@ def plot(title: str, x_title: str, y_title: str, series: Series) -> str:
         return LEFT + along * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y / top * (HEIGHT - BOTTOM - TOP)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" font-family="sans-serif" '
-        f'font-size="12"><title>{title}</title><rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
-        f'<text x="{LEFT}" y="18" font-size="14">{title}</text>',
+        beginning(title, HEIGHT),
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{x_title}</text>',
         f'<text x="14" y="{HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 14 {HEIGHT / 2})">{y_title}</text>',
     ]
     for number in range(int(top / step) + 1):
         _, y = at(places[0], number * step)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number * step:,.0f}</text>')
     parts += [
         f'<text x="{at(x, 0)[0]:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x:g}</text>' for x in places
@@ -111,24 +124,22 @@ def plot(title: str, x_title: str, y_title: str, series: Series) -> str:
 
 def bars(title: str, x_title: str, names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> str:
     """Return an SVG of bars in groups, one below another, over a logarithmic axis."""
-    height, left, top = 13 * len(names) + 8, 215, TOP + 22
+    height, left, top = 13 * len(names) + 8, 245, TOP + 22
     low, high = (math.log10(pick(value for row in rows.values() for value in row)) for pick in (min, max))
-    low, high = math.floor(low), math.ceil(high)
+    low = math.floor(low)
     bottom = top + height * len(rows)
 
     def at(value: float) -> float:
         return left + (math.log10(value) - low) / (high - low) * (WIDTH - left - 50)
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 40}" role="img" '
-        f'font-family="sans-serif" font-size="12"><title>{title}</title>'
-        f'<rect width="{WIDTH}" height="{bottom + 40}" fill="#fff"/><text x="10" y="18" font-size="14">{title}</text>',
+        beginning(title, bottom + 40),
         f'<text x="{(left + WIDTH) / 2}" y="{bottom + 34}" text-anchor="middle">{x_title}</text>',
     ]
-    for power in range(low, high + 1):
+    for power in range(low, math.floor(high) + 1):
         x = at(10**power)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{10**power:g}</text>')
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" class="grid"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{10**power:,g}</text>')
     for number, name in enumerate(names):
         x = left + 190 * number
         parts.append(f'<rect x="{x}" y="{TOP - 6}" width="10" height="10" fill="{COLOURS[number]}"/>')
@@ -140,7 +151,9 @@ def bars(title: str, x_title: str, names: Sequence[str], rows: Mapping[str, Sequ
             width = at(value) - left
             where = f'x="{left}" y="{y + 2 + 13 * place}"'
             parts.append(f'<rect {where} width="{width:.1f}" height="11" fill="{COLOURS[place]}"/>')
-            parts.append(f'<text x="{at(value) + 4:.1f}" y="{y + 12 + 13 * place}">{value:,.3g}</text>')
+            parts.append(
+                f'<text x="{at(value) + 4:.1f}" y="{y + 12 + 13 * place}">{value:,.{1 if value < 10 else 0}f}</text>'
+            )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -171,7 +184,8 @@ def plots(results: Mapping[str, Result]) -> dict[str, str]:
     if own := results.get("own-loaders"):
         names = ("own loader, 0 or 2 workers", "recipe on a store, no workers")
         rows = own.numbers["batches a second"]
-        made["own-loaders"] = bars("Batches a second for a training loop", "batches a second", names, rows)
+        title = "Batches a second for a training loop: a system's own loader, and its recipe"
+        made["own-loaders"] = bars(title, "batches a second", names, rows)
     return made
 
 

@@ -13,13 +13,21 @@ import threading
 from pathlib import Path
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "tests"))
 
 from browser import Browser  # noqa: E402
 
-COLOURS = {"1": "font-weight:bold;color:#fff", "36": "color:#7fd1e8", "2": "opacity:.7"}
+COMMANDS = (
+    "ljspeech demo/corpus store --preset hifigan --waveform int16 --jobs 2",
+    "info store",
+    "plan store",
+)
+"""What the picture of a terminal shows, on the folder ``demo`` of ``tts-prep demo demo``."""
+
+COLOURS = {"1": "font-weight:bold;color:#fff", "32": "color:#8fd18f", "36": "color:#7fd1e8", "2": "opacity:.7"}
 
 
 def spoken(command: str, folder: Path) -> str:
@@ -41,17 +49,25 @@ def spoken(command: str, folder: Path) -> str:
     return shown.getvalue().decode("utf-8").replace("\r\n", "\n")
 
 
-def as_html(shown: str) -> str:
-    """Return what a terminal shows at the end: carriage returns overwrite, escapes colour."""
-    lines = [re.sub(r"\x1b\[[0-9;]*[A-HJKf]", "", line.split("\r")[-1]) for line in shown.split("\n")]
-    text = html.escape("\n".join(lines))
+def at_the_end(shown: str) -> str:
+    """Return what a terminal shows at the end: carriage returns overwrite; escapes that colour are kept."""
+    return "\n".join(re.sub(r"\x1b\[[0-9;]*[A-HJKf]", "", line.split("\r")[-1]) for line in shown.split("\n"))
+
+
+def as_html(text: str) -> str:
+    """Return a text with escapes that colour as HTML."""
+    text = re.sub(r"^\$", "\x1b[32m$\x1b[0m", html.escape(text), flags=re.MULTILINE)
     text = re.sub(r"\x1b\[0?m", "</span>", text)
     return re.sub(r"\x1b\[([0-9;]+)m", lambda m: f'<span style="{COLOURS.get(m[1], "")}">', text)
 
 
-def shrunk(path: Path, colours: int) -> None:
-    """Store a picture with a palette."""
-    Image.open(path).convert("RGB").quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+def shrunk(path: Path, colours: int, text: str = "") -> None:
+    """Store a picture with a palette, and with its text, which a test compares with what commands print."""
+    about = PngInfo()
+    if text:
+        about.add_itxt("Description", text, zip=True)
+    picture = Image.open(path).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    picture.save(path, optimize=True, pnginfo=about)
 
 
 def picture_of_a_review(store: Path, path: Path) -> None:
@@ -125,30 +141,23 @@ def picture_of_a_report(report: Path, path: Path) -> None:
 def main(names: list[str]) -> None:
     """Make the pictures, or some of them by name."""
     python = f"PYTHONPATH={DOCS.parent} {sys.executable} -m tts_prep"
-    commands = [
-        "tts-prep ljspeech demo/corpus store --waveform int16 --jobs 2",
-        "tts-prep info store",
-        "tts-prep plan store",
-    ]
     colours = {"terminal": 64, "report": 128, "review": 128}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         spoken(f"{python} demo demo", folder)
-        parts = []
-        for command in commands:
-            shown = as_html(spoken(command.replace("tts-prep", python, 1), folder).rstrip())
-            parts.append(f'<span style="color:#8fd18f">$</span> {html.escape(command)}\n{shown}\n')
+        shown = [at_the_end(spoken(f"{python} {command}", folder)).strip("\n") for command in COMMANDS]
+        text = "\n\n".join(f"$ tts-prep {command}\n{printed}" for command, printed in zip(COMMANDS, shown, strict=True))
         spoken(f"{python} add store --corpus demo/corpus --feature pitch", folder)
         spoken(f"{python} report store", folder)
         for name in names or colours:
             path = DOCS / "images" / f"{name}.png"
             if name == "terminal":
-                picture_of_a_terminal("\n".join(parts), folder, path)
+                picture_of_a_terminal(as_html(text), folder, path)
             elif name == "report":
                 picture_of_a_report(folder / "report.html", path)
             else:
                 picture_of_a_review(folder / "store", path)
-            shrunk(path, colours[name])
+            shrunk(path, colours[name], re.sub(r"\x1b\[[0-9;]*m", "", text) if name == "terminal" else "")
 
 
 if __name__ == "__main__":

@@ -10,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import run
 from forked_commands import served
 from pages import MARKS, PAGES, blocks, write_as_lj_speech
+from PIL import Image
 
 from tts_prep.cli.main import cli
 
@@ -166,20 +169,63 @@ def test_words_that_users_type_are_in_the_index_of_the_search_and_lead_to_one_pl
     assert len(words) == len({word.lower() for word in words})
 
 
-@pytest.mark.parametrize("page", ["check", "export", "presets", "recipes", "symbols"])
-def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> None:
+def made_by(page: str) -> Any:
+    """Return the script that makes a page."""
     spec = importlib.util.spec_from_file_location(f"make_{page}", ROOT / "docs" / f"make_{page}.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["check", "export", "presets", "recipes", "symbols"])
+def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> None:
+    module = made_by(page)
     made = getattr(module, f"{page}_page")()
     assert module.PAGE.read_text(encoding="utf-8") == made, f"run python docs/make_{page}.py"
+
+
+def test_tables_and_graphs_of_benchmarks_are_those_of_the_results() -> None:
+    module = made_by("benchmarks")
+    results = module.read_results()
+    page = module.PAGE.read_text(encoding="utf-8")
+    assert page == module.filled(page, results), "run python docs/make_benchmarks.py"
+    for name, made in module.plots(results).items():
+        drawn = (module.IMAGES / f"{name}.svg").read_text(encoding="utf-8")
+        assert drawn == made, f"{name}.svg: run python docs/make_benchmarks.py"
+        assert f"images/{name}.svg" in page
+    times = sorted((float(cells[-2]), cells[0].partition(",")[0]) for cells in results["own-loaders"].rows)
+    (least, first), (most, last) = times[0], times[-1]
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"need {least:g} times ({first}) to {most:.0f} times ({last}, " in readme
 
 
 def test_every_command_is_named_in_the_documentation() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert [name for name in cli.commands if f"tts-prep {name}" not in text] == []
+
+
+def test_the_picture_of_a_terminal_shows_what_its_commands_print_today(
+    demo_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lasting(text: str) -> list[str]:
+        """Return the lines but for times, and what other versions of libraries change."""
+        # A terminal has a width.
+        lines = re.sub(r"\n {12}", " ", text).splitlines()
+        return [line for line in lines if line and not line.startswith(("made in ", "made by ", "fingerprint "))]
+
+    picture = Image.open(ROOT / "docs/images/terminal.png").text["Description"]
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo/corpus").symlink_to(demo_corpus)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    printed = []
+    for command in made_by("pictures").COMMANDS:
+        status, out, err = run(capsys, *command.replace("--jobs 2", "--jobs 1").split())
+        assert status == 0, err
+        printed.append(f"$ tts-prep {command}\n{out}{err}")
+    assert lasting(picture) == lasting("\n".join(printed)), "run python docs/make_pictures.py"
 
 
 def test_pictures_are_small() -> None:
