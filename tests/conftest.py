@@ -178,15 +178,15 @@ def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
     Yields what is in the place of these for tests with a mark.
     """
     from tts_prep.cli import progress
-    from tts_prep.format.hdf5 import process
+    from tts_prep.format.files import child_process
     from tts_prep.preprocess.workers import processes
 
     own = {
-        "own_hdf5_process": (process, "child_process", process.child_process),
+        "own_hdf5_process": (child_process, "child_process", child_process.child_process),
         "own_workers": (processes, "_SPAWN", processes._SPAWN),
     }
     with SharedProcess() as shared, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "child_process", shared.lend)
+        patch.setattr(child_process, "child_process", shared.lend)
         if FORKED_WORKERS:
             patch.setattr(processes, "_SPAWN", FORKED_WORKERS)
         # The periodic lines of slow runs, which would differ on busy machines.

@@ -11,6 +11,12 @@ _MAX_LINE = 1000
 NO_WAVEFORMS = "the store has no waveforms; repeat the command that made it with --update --waveform int16"
 """What is said wherever waveforms are needed."""
 
+A_MODEL = (
+    "feature: a model needs a complete store; make the store without it, and add it by 'tts-prep add STORE "
+    "--feature NAME'"
+)
+"""The error of a model that is to be called for each utterance."""
+
 _VERIFY = "; run 'tts-prep verify'"
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
 

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from stores import of_room
 
+from tts_prep.corrections.records import Correction
 from tts_prep.corrections.rows import Corrections
 from tts_prep.errors import CorpusError, StoreError
-from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Result, add_columns, prepare

@@ -10,8 +10,8 @@ from commands import run
 from corpora import write_table
 from killing import contents
 
+from tts_prep.corrections.records import Correction, read_corrections
 from tts_prep.errors import CorpusError, StoreError
-from tts_prep.format.records.corrections import Correction, read_corrections
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Corrections, Failure, Part, Result, SourceUtterance, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig

@@ -13,7 +13,7 @@ from commands import run
 from corpora import SAMPLE_RATE, TEXTS, speech_like
 from killing import contents
 
-from tts_prep.format.records.corrections import Correction, read_corrections
+from tts_prep.corrections.records import Correction, read_corrections
 from tts_prep.format.records.failures import Failure
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Corrections, SourceUtterance, prepare

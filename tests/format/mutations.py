@@ -29,7 +29,6 @@ from memory import peak_memory
 from stores import edit_manifest, make_rows, sealed, sealed_manifest, write_store
 
 from tts_prep.errors import CorruptStoreError, TtsPrepError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import FindLocations
 from tts_prep.format.files.checksums import bytes_crc32
@@ -40,6 +39,7 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import read_failures
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.store_plan import write_plan
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.verification.files import verify_store
 

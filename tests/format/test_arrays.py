@@ -12,12 +12,12 @@ import pytest
 from stores import Row, make_rows, of_room, write_store
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, FeatureError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.array_file import array_key, checked_values
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.store_plan import write_plan
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset
 
 verify_store = of_room("verification.files", "verify_store")

@@ -20,12 +20,12 @@ from commands import run
 from stores import make_rows, of_room, write_store
 
 from tts_prep.errors import CannotReadError, CorruptStoreError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import FindLocations
 from tts_prep.format.files import child_process
 from tts_prep.format.hdf5 import process
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.hdf5.reader import read_locations
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset
 
 verify_store = of_room("verification.files", "verify_store")

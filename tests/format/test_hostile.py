@@ -21,10 +21,10 @@ from stores import edit_manifest, make_rows, of_room, seal_again, sealed, write_
 import tts_prep
 from tts_prep.cli.main import main
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import FindLocations, inspect_shard
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.process import hdf5_process
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import DataLoader, UtteranceDataset, collate
 
 verify_store = of_room("verification.files", "verify_store")

@@ -16,9 +16,9 @@ from commands import LIGHT, light
 from killing import contents
 
 from tts_prep.errors import StoreInUseError, WriteError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.files import lock as lock_module
 from tts_prep.format.files.lock import locked
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare

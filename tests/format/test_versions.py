@@ -13,10 +13,10 @@ import pytest
 from stores import edit_manifest, make_rows, of_room, sealed, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.contents.shard import inspect_shard
 from tts_prep.format.hdf5.datasets import Locations
 from tts_prep.format.records.manifest import read_manifest, write_manifest
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset
 
 verify_store = of_room("verification.files", "verify_store")

@@ -33,7 +33,7 @@ ABOVE = {
     "quantities": set(),
     "compiler": set(),
     "acoustics": {"compiler", "doors"},
-    "format": {"errors"},
+    "format": {"doors", "errors"},
     "loader": {"doors", "errors", "quantities", "public_names", "format"},
 }
 """What a package may import; those that are not here may import all others."""
@@ -47,6 +47,7 @@ FORMAT_PACKAGES = (
     "records",
     "contents",
     "assembly",
+    "reindexing",
 )
 """The modules and packages of ``format/``: each imports only those before it."""
 

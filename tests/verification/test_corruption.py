@@ -18,10 +18,10 @@ from shared_process import SharedProcess
 from stores import make_rows, write_store
 
 from tts_prep.errors import CorruptStoreError, StoreError, TtsPrepError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import read_manifest
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset, collate
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -85,7 +85,7 @@ def test_every_damage_at_random_places_is_found_by_verify_and_never_crashes_the_
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with SharedProcess() as shared:
-        monkeypatch.setattr("tts_prep.format.hdf5.process.child_process", shared.lend)
+        monkeypatch.setattr("tts_prep.format.files.child_process.child_process", shared.lend)
         damage_and_check(copy)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tts_prep import doors
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import ConfigurationError, CorpusError, one_line
+from tts_prep.errors import A_MODEL, ConfigurationError, CorpusError, one_line
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
@@ -24,7 +24,6 @@ from tts_prep.preprocess.configuration.options import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
 from tts_prep.preprocess.corpora.corpus import get_corpus
-from tts_prep.preprocess.features.feature import A_MODEL, specs_of
 from tts_prep.preprocess.make.asked import Asked, Part
 from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
@@ -133,11 +132,13 @@ def _prepare_and_report(
 
 def _like(parsed: ParsedFeatures, store: Path) -> ParsedFeatures:
     """Return features with those that a store has, which are computed from a corpus; say which are not."""
-    manifest, given = read_manifest(store), specs_of(parsed.features)
-    found = (*parsed.features, *doors.need("update", "features")(manifest, parsed.config, given))
-    if missing := [name for name in manifest.array_files if name not in specs_of(found)]:
+    manifest = read_manifest(store)
+    given = {spec.name for feature in parsed.features for spec in feature.specs}
+    more = doors.need("update", "features")(manifest, parsed.config, given)
+    made = given | {spec.name for feature in more for spec in feature.specs}
+    if missing := [name for name in manifest.array_files if name not in made]:
         say(f"not as in {store}: {', '.join(missing)}, of other sources than the corpus; add them again")
-    return replace(parsed, features=found)
+    return replace(parsed, features=(*parsed.features, *more))
 
 
 def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:

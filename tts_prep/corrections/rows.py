@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import CorpusError, CorruptStoreError, one_line
-from tts_prep.format.records.corrections import (
+from tts_prep.corrections.records import (
     Correction,
     parse_merge,
     parse_regions,
     read_corrections,
     texts_of_regions,
 )
+from tts_prep.errors import CorpusError, CorruptStoreError, one_line
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import is_table, read_lines, table_rows
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -28,7 +28,7 @@ _DROPPED: Final = Path("none")
 """The value of ``--corrections`` and ``--exclude`` that drops what a store was made with."""
 
 _CORRECTED: Final = ("text", "speaker", "regions", "merge")
-"""The columns of which a table of corrections has one; see `tts_prep.format.records.corrections`."""
+"""The columns of which a table of corrections has one; see `tts_prep.corrections.records`."""
 
 _TOLERANCE: Final = 1e-4
 """The seconds by which a region may end after its row: numbers of corpora are rounded."""

@@ -99,7 +99,7 @@ class Marks:
                 continue
             if self._policy == "phones" and (phones := _phones_in(group)):
                 # Most runs have no phones in texts, and do without the module.
-                from tts_prep.lexicon.words import phones_of
+                from tts_prep.lexicon.dictionary import phones_of
 
                 try:
                     yield group["word"] or "", phones_of(f"the mark {match[0][:60]!r}", phones, self._frontend)

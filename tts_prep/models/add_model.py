@@ -25,9 +25,8 @@ from tts_prep.models.outputs import PENDING, Outputs
 from tts_prep.models.processes import ModelProcesses, Outcome, ShardWork
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import CorpusAlignments
-from tts_prep.preprocess.make.array_files import check_same
+from tts_prep.preprocess.make.array_files import check_same, finished_array_file
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
-from tts_prep.preprocess.make.resuming import finished_array_file
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import CorpusRows, PlannedStore
 from tts_prep.progress import Progress, ShowProgress

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
-from tts_prep.format.contents.ood_texts import OodHeader, check_ood_texts
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.hdf5.datasets import Array
@@ -19,6 +18,7 @@ from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
 from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, OOD_TEXTS, version_text
 from tts_prep.format.records.failures import Failure
+from tts_prep.ood.header import OodHeader, check_ood_texts
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.corpora.lines import read_lines
 from tts_prep.preprocess.make.folder import take_over_file

@@ -11,19 +11,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
 from tts_prep.format.assembly import assemble_store, file_entry
-from tts_prep.format.layout import ADDED_ARRAYS, array_file_name
-from tts_prep.format.records.corrections import write_corrections
+from tts_prep.format.layout import ADDED_ARRAYS, CORRECTIONS, array_file_name
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import write_provenance
 from tts_prep.format.records.sources import IncompleteArray, read_sources, write_sources
 from tts_prep.format.records.store_plan import read_plan
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import Feature, specs_of
 from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
@@ -38,6 +37,9 @@ from tts_prep.preprocess.plan.shard_settings import make_recipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.symbols import AUTO
 from tts_prep.preprocess.workers.pool import WorkerPool, worker_pool
+
+if TYPE_CHECKING:
+    from tts_prep.preprocess.features.feature import Feature
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def prepare(
 
     Example:
         >>> from pathlib import Path
+    from typing import TYPE_CHECKING
         >>> from tts_prep.preprocess import configure, prepare, read_corpus
         >>> rows, root = read_corpus("ljspeech", Path("LJSpeech-1.1"))
         >>> config = configure("ljspeech", settings={"text": {"frontend": "characters"}})
@@ -114,7 +117,8 @@ def prepare(
         start = pool.start if change.replaces or not transaction.is_complete else _start_none
         start(1)
         if old := transaction.old:
-            features = (*features, *doors.need("update", "features")(old, config, specs_of(features)))
+            given = {spec.name for feature in features for spec in feature.specs}
+            features = (*features, *doors.need("update", "features")(old, config, given))
         recipe = make_recipe(config, root, tuple(features), asked.alignments)
         planned = plan_store(CorpusRows(items, root, asked.corrections), recipe, start)
         features = planned.recipe.features
@@ -169,12 +173,13 @@ def make_store(
     """
     part, allowed = transaction.asked.part, FailureLimit.parse(transaction.asked.max_failures)
     recipe = planned.recipe
-    specs = specs_of(recipe.features)
+    specs = recipe.specs
     intact = _intact_arrays(transaction, specs, broken)
     plans = planned.shards[part.number - 1 :: part.count] if part else planned.shards
     with transaction.build([recipe.settings_sha256, intact, sorted(specs)], recipe.settings["configuration"]) as folder:
         transaction.plan(planned.keys, [*intact, *specs])
-        write_corrections(folder, planned.corrections)
+        if planned.corrections or os.path.lexists(folder / CORRECTIONS):
+            doors.need("corrections", "write")(folder, planned.corrections)
         said = transaction.provenance()
         if said.as_dict() or not part:  # another part may be saying it
             write_provenance(folder, said)

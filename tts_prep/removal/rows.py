@@ -11,6 +11,7 @@ import numpy as np
 
 from tts_prep.additions.add_arrays import stored_shards
 from tts_prep.additions.add_columns import index_values
+from tts_prep.corrections.records import parse_merge, read_corrections, write_corrections
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.shard import ShardHeader, inspect_shard
@@ -20,7 +21,6 @@ from tts_prep.format.hdf5.columns import column_datasets, column_kind
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import write_file
 from tts_prep.format.layout import FIXED_COLUMNS, MANIFEST, NUMBER, OOD_TEXTS, shard_name
-from tts_prep.format.records.corrections import parse_merge, read_corrections, write_corrections
 from tts_prep.format.records.failures import read_failures
 from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, write_provenance

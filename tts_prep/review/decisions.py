@@ -20,11 +20,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from tts_prep.corrections.records import Correction
 from tts_prep.errors import ConfigurationError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.lock import held
 from tts_prep.format.files.paths import open_regular
-from tts_prep.format.records.corrections import Correction
 from tts_prep.preprocess.corpora.lines import as_cell, of_cell
 from tts_prep.quantities import duration_text
 
@@ -54,7 +54,7 @@ class Decision:
         text: the corrected text.
         speaker: the corrected speaker.
         note: a note of the reviewer.
-        regions, merge: see `tts_prep.format.records.corrections.Correction`.
+        regions, merge: see `tts_prep.corrections.records.Correction`.
     """
 
     keep: str = ""

@@ -16,8 +16,8 @@ from tts_prep import doors
 from tts_prep.acoustics.mels import Mels
 from tts_prep.checks.catalogue import MEASURE
 from tts_prep.checks.duplicates import fingerprints
+from tts_prep.corrections.records import read_corrections
 from tts_prep.errors import TtsPrepError
-from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.pictures.clip import Clip

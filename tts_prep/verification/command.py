@@ -163,7 +163,7 @@ def reindex(store: Path) -> None:
     Example:
       tts-prep reindex store
     """
-    from tts_prep.format.assembly import reindex_store
+    from tts_prep.format.reindexing import reindex_store
 
     totals = reindex_store(store).totals
     shards = count_text(totals["shards"], "shard")

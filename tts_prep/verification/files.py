@@ -11,7 +11,6 @@ from tts_prep import doors
 from tts_prep.errors import CannotReadError, CorruptStoreError, TtsPrepError, broken, fault_of
 from tts_prep.format.contents.array_file import inspect_array_file
 from tts_prep.format.contents.index import Index, check_places, open_index
-from tts_prep.format.contents.ood_texts import check_ood_texts
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, inspect_shard
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, digest_file
@@ -19,7 +18,6 @@ from tts_prep.format.files.paths import read_error, stored_file
 from tts_prep.format.hdf5.datasets import Locations, check_tiling, location_crc32, map_file, read_string
 from tts_prep.format.hdf5.process import hdf5_process
 from tts_prep.format.layout import FAILURES, INDEX, LOCK, MANIFEST, OOD_TEXTS, PLAN, SOURCES
-from tts_prep.format.records.corrections import read_corrections
 from tts_prep.format.records.manifest import FileEntry, Manifest, manifest_fault, read_manifest
 from tts_prep.format.records.store_plan import read_plan
 
@@ -168,7 +166,7 @@ class _Verification:
     def _corrections_fault(self, entry: FileEntry) -> str | None:
         _, fault = self._file(entry)
         try:
-            rows = len(read_corrections(self._store))
+            rows = len(doors.need("corrections", "read")(self._store))
         except (TtsPrepError, OSError) as error:
             return fault or _fault_text(self._store / entry.file, error)
         return fault or (None if rows == entry.rows else f"{rows:,} rows, the manifest says {entry.rows:,}")
@@ -179,7 +177,7 @@ class _Verification:
         if fault:
             return fault + self._broken_dataset(path)
         try:
-            header = check_ood_texts(path, self._find)
+            header = doors.need("ood", "check")(path, self._find)
             self._check_datasets(path, OOD_TEXTS)
             doors.need("ood", "open")(map_file(path), self._manifest.datasets[OOD_TEXTS], entry.rows)
         except (TtsPrepError, OSError) as error:

@@ -16,9 +16,9 @@ from stores import make_rows, of_room, write_store
 import tts_prep.loader
 import tts_prep.preprocess
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
-from tts_prep.format.assembly import reindex_store
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.format.records.provenance import write_provenance
+from tts_prep.format.reindexing import reindex_store
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Configuration, Part, Progress, Provenance, finish_store, prepare
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig

@@ -1,4 +1,4 @@
-"""Write array files: an added array's rows of one shard."""
+"""Write array files: an added array's rows of one shard; and what the index has of all files of an array."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,24 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError
-from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_values, header_text
+from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, CorruptStoreError, FeatureError
+from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_values, header_text, read_array_header
+from tts_prep.format.contents.index_writer import Column, ShardDatasets, create_offsets, write_column
+from tts_prep.format.contents.shard import FindLocations
 from tts_prep.format.files.atomic import writing
-from tts_prep.format.hdf5.datasets import Array
-from tts_prep.format.hdf5.writer import write_arrays, write_file, write_number, write_string
-from tts_prep.format.layout import FRAME, OWN, PHONEME, SAMPLE, array_file_name
+from tts_prep.format.hdf5.columns import TextColumn, column_datasets
+from tts_prep.format.hdf5.datasets import Array, Location, dataset_at, read_dataset
+from tts_prep.format.hdf5.writer import (
+    create_dataset,
+    set_kind,
+    write_arrays,
+    write_dataset,
+    write_file,
+    write_number,
+    write_rows,
+    write_string,
+)
+from tts_prep.format.layout import CATEGORY, FRAME, NUMBER, OWN, PHONEME, SAMPLE, TEXT, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.statistics import ArrayStatistics
@@ -135,3 +147,163 @@ def _write(header: ArrayHeader, rows: Sequence[Array], file: h5py.File, checksum
         columns = file.create_group("columns")
         write_number(columns, "start", starts[:-1], "<i8")
         write_number(columns, "length", np.diff(starts), "<i4")
+
+
+@dataclass
+class AddedArray:
+    """An added array after the first pass over its files.
+
+    Attributes:
+        places: the location of the array in each file.
+        columns: with the axis ``own``, the datasets of ``start`` and ``length`` in each file.
+        n: the number of values per row.
+        total, speakers: statistics of all rows, and by speaker.
+        index_columns: of the specification.
+        categories: the values of the index columns that are categories, by name.
+        text_columns: of the specification.
+        text_bytes: [n_text_columns] int64, the number of bytes of all texts of each.
+    """
+
+    places: list[Location]
+    columns: dict[str, ShardDatasets]
+    n: int
+    total: ArrayStatistics
+    speakers: dict[str, ArrayStatistics]
+    index_columns: tuple[str, ...]
+    categories: Mapping[str, Sequence[str]]
+    text_columns: tuple[str, ...]
+    text_bytes: npt.NDArray[np.int64]
+
+    def write_columns(self, group: h5py.Group, store: Path, name: str, rows: Sequence[int]) -> None:
+        """Write its columns of the index."""
+        files = [store / array_file_name(name, number) for number in range(len(rows))]
+        for key, own in self.columns.items():
+            target = {"start": f"{name}_start", "length": f"n_{name}"}[key]
+            if target in group:
+                raise CorruptStoreError(
+                    f"{store}: array '{name}' needs a column '{target}', which the corpus already has"
+                )
+            write_column(group, target, Column(NUMBER, {"": own}), files, rows)
+        for column in (*self.index_columns, *self.text_columns):
+            if column in group:
+                raise CorruptStoreError(
+                    f"{store}: array '{name}' needs a column '{column}', which the store already has"
+                )
+        if self.index_columns:
+            self._write_values(group, files, rows)
+        if self.text_columns:
+            self._write_texts(group, files, rows)
+
+    def _write_texts(self, group: h5py.Group, files: Sequence[Path], rows: Sequence[int]) -> None:
+        """Write each text of the rows as a column."""
+        datasets = []
+        for column, n_bytes in zip(self.text_columns, self.text_bytes.tolist(), strict=True):
+            child = group.create_group(column)
+            set_kind(child.id, TEXT)
+            datasets.append((create_dataset(child, "bytes", (n_bytes,), "u1"), create_offsets(child, sum(rows))))
+        written = np.zeros(len(datasets), np.int64)
+        start = 0
+        for path, place, n in zip(files, self.places, rows, strict=True):
+            texts = _texts(path, place, n, len(datasets))
+            for number, (data, offsets) in enumerate(datasets):
+                encoded = texts[number :: len(datasets)]
+                ends = written[number] + np.cumsum([0, *map(len, encoded)], dtype="<i8")
+                write_rows(data, int(written[number]), np.frombuffer(b"".join(encoded), np.uint8))
+                write_rows(offsets, start, ends)
+                written[number] = ends[-1]
+            start += n
+
+    def _write_values(self, group: h5py.Group, files: Sequence[Path], rows: Sequence[int]) -> None:
+        """Write each number of the rows as a column."""
+        columns = []
+        for column in self.index_columns:
+            if column in self.categories:
+                columns.append(_create_category(group, column, self.categories[column], sum(rows)))
+            else:
+                columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
+                set_kind(columns[-1], NUMBER)
+        start = 0
+        for path, place, n in zip(files, self.places, rows, strict=True):
+            values = read_dataset(path, place)
+            for number, (column, dataset) in enumerate(zip(self.index_columns, columns, strict=True)):
+                written = values[:, number]
+                if column in self.categories:
+                    if not np.isin(written, np.arange(len(self.categories[column]))).all():
+                        raise CorruptStoreError(
+                            f"{path}: column '{column}' has a number that is none of its categories"
+                        )
+                    written = written.astype(np.int32)
+                write_rows(dataset, start, np.ascontiguousarray(written))
+            start += n
+
+    def write_speakers(self, group: h5py.Group, name: str, table: Sequence[str]) -> None:
+        """Write its statistics of speakers."""
+        statistics = [self.speakers.get(speaker, ArrayStatistics.empty(self.n)) for speaker in table]
+        write_dataset(group, f"{name}_count", np.array([one.moments.count for one in statistics], np.int64))
+        for what, values in (
+            ("mean", [one.moments.mean for one in statistics]),
+            ("std", [one.moments.std for one in statistics]),
+            ("min", [one.low for one in statistics]),
+            ("max", [one.high for one in statistics]),
+        ):
+            write_dataset(group, f"{name}_{what}", np.array(values, np.float64).reshape(len(table), self.n))
+
+
+def scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> AddedArray:
+    """Return what an index has of an added array."""
+    added: AddedArray | None = None
+    for number in range(n_shards):
+        path = store / array_file_name(name, number)
+        locations = find(path)
+        header = read_array_header(path, locations)
+        columns = {key: place[""] for key, place in column_datasets(locations).items() if "" in place}
+        if added is None:
+            n = int(np.prod(header.spec.row_shape, dtype=np.int64))
+            own = {str(key): ShardDatasets(columns[key].dtype) for key in ("start", "length") if key in columns}
+            added = AddedArray(
+                places=[],
+                columns=own,
+                n=n,
+                total=ArrayStatistics.empty(n),
+                speakers={},
+                index_columns=header.spec.index_columns,
+                categories=header.spec.categories,
+                text_columns=header.spec.text_columns,
+                text_bytes=np.zeros(len(header.spec.text_columns), np.int64),
+            )
+        added.places.append(dataset_at(path, locations, name))
+        if n_texts := len(added.text_columns):
+            texts = _texts(path, added.places[-1], header.rows, n_texts)
+            added.text_bytes += [sum(map(len, texts[number::n_texts])) for number in range(n_texts)]
+        for key, known in added.columns.items():
+            known.add(columns[key])
+        for speaker, values in header.statistics.items():
+            statistics = ArrayStatistics.from_dict(values)
+            earlier = added.speakers.get(speaker)
+            added.speakers[speaker] = earlier.merged(statistics) if earlier else statistics
+            added.total = added.total.merged(statistics)
+    assert added is not None
+    return added
+
+
+def _texts(path: Path, place: Location, rows: int, n_columns: int) -> list[bytes]:
+    """Return the texts of an array file, those of a row one after another.
+
+    Raises:
+        CorruptStoreError: they are not as many as the rows need.
+    """
+    texts = read_dataset(path, place).tobytes().split(b"\0")
+    if texts.pop() or len(texts) != rows * n_columns:
+        raise CorruptStoreError(f"{path}: expected {n_columns:,} texts for each of {rows:,} rows, found {len(texts):,}")
+    return texts
+
+
+def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.h5d.DatasetID:
+    """Write the values of a category, and return the dataset of its codes, which is not filled."""
+    child = group.create_group(name)
+    set_kind(child.id, CATEGORY)
+    codes = create_dataset(child, "codes", (rows,), "<i4")
+    encoded = TextColumn.encode(table)
+    write_dataset(child, "bytes", encoded.data)
+    write_dataset(child, "offsets", encoded.offsets)
+    return codes

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, broken
-from tts_prep.format.files.child_process import CrashedError, RefusedError, child_process
 from tts_prep.format.hdf5.datasets import Location, Locations
 
 _FUNCTION = "tts_prep.format.hdf5.reader:locations_as_json"
@@ -24,6 +23,9 @@ def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
     Raises:
         StoreError: the system is Windows, which cannot limit the process.
     """
+    # Imported with the first file that is not of this run.
+    from tts_prep.format.files.child_process import CrashedError, RefusedError, child_process
+
     with child_process(_FUNCTION) as process:
 
         def find(path: Path) -> Locations:

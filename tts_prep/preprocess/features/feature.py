@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -195,10 +195,3 @@ def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, in
             raise FeatureError(f"array '{spec.name}', of the axis 'sample': {NO_WAVEFORMS}")
         checked_values(spec, values.arrays[spec.name], lengths.get(spec.axis))
     return values
-
-
-A_MODEL: Final = (
-    "feature: a model needs a complete store; make the store without it, and add it by 'tts-prep add STORE "
-    "--feature NAME'"
-)
-"""The error of a model that is to be called for each utterance."""

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import A_MODEL, ConfigurationError
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
 from tts_prep.preprocess.audio.config import MelConfig
-from tts_prep.preprocess.features.feature import A_MODEL, Feature
+from tts_prep.preprocess.features.feature import Feature
 
 
 def settings_of(config: Any) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tts_prep.errors import StoreError, UtteranceError
+from tts_prep.errors import CorruptStoreError, StoreError, UtteranceError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.array_file import array_key, read_array_header
+from tts_prep.format.contents.array_file import CheckedArrayFile, array_key, inspect_array_file, read_array_header
 from tts_prep.format.contents.array_writer import ShardRows, write_array_file
 from tts_prep.format.contents.shard import CheckedShard
+from tts_prep.format.files.checksums import digest_file
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets, column_of
 from tts_prep.format.hdf5.datasets import Array, map_file
@@ -20,7 +21,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed, specs_of
 from tts_prep.preprocess.make.feature_inputs import StoredRows
-from tts_prep.preprocess.make.resuming import finished_array_file
+from tts_prep.preprocess.make.resuming import has_taken_over
 from tts_prep.preprocess.plan.shard_plans import OldShard
 
 _MAX_NAMED = 3
@@ -84,6 +85,42 @@ def complete_array_files(
         for feature, of_feature in zip(missing, values, strict=True):
             entries.update(write_array_files(store, stored.rows, feature, of_feature))
     return entries
+
+
+def finished_array_file(
+    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, old: OldShard | None = None
+) -> FileEntry | None:
+    """Return the manifest entry of a shard's array file if it exists, is intact and has this key, else None.
+
+    Args:
+        name: the name of the array.
+        key: returns the key; called if there is an intact file.
+        shard: the finished shard.
+        old: the shard whose file is taken over if the store has none.
+
+    Raises:
+        WriteError: the file cannot be taken over.
+    """
+    file = array_file_name(name, shard.number)
+    finished = _intact_array_file(store / file, name, key, shard)
+    if finished is None and old and has_taken_over(old, array_file_name(name, old.number), store, file):
+        finished = _intact_array_file(store / file, name, key, shard)
+    return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
+
+
+def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: CheckedShard) -> CheckedArrayFile | None:
+    if not path.is_file():
+        return None
+    header = shard.header
+    try:
+        digest = digest_file(path)
+        # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
+        if not digest.sealed:
+            return None
+        checked = inspect_array_file(path, name, shard.number, header.key, shard.lengths(), read_locations, digest)
+    except (CorruptStoreError, OSError):
+        return None
+    return checked if checked.header.key == key() else None
 
 
 def _compute(features: Sequence[Feature], rows: ShardRows, inputs: Iterator[FeatureInput]) -> list[list[FeatureValues]]:

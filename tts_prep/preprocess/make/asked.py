@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.records.provenance import Provenance
-from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.plan.planned_store import Corrected
 from tts_prep.preprocess.workers.pool import Backend
 from tts_prep.progress import ShowProgress, in_notebooks
+
+if TYPE_CHECKING:
+    from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 
 
 @dataclass(frozen=True)

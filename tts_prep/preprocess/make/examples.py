@@ -1,9 +1,11 @@
 """Make the arrays and the index row of one utterance."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +19,13 @@ from tts_prep.preprocess.audio.framing import aligned_waveform, as_float
 from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, leveled
 from tts_prep.preprocess.audio.reading import BEYOND_FULL_SCALE
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
 from tts_prep.preprocess.make.recordings import CleanedRecording, read_again, read_as, read_recording, without_recording
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
+
+if TYPE_CHECKING:
+    from tts_prep.preprocess.features.feature import Feature, FeatureValues
 
 _BLOCK = 1 << 16
 _CLIPPED = "samples beyond full scale after resampling or decoding, clipped in the stored waveform"
@@ -78,21 +82,26 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
     if "waveform" in recipe.arrays:
         arrays["waveform"] = _stored_waveform(recording, config, recipe.arrays["waveform"]["dtype"], remark)
     columns = {"seconds": len(recording.waveform) / config.mel.sample_rate, **recording.columns}
-    source = FeatureInput(
-        id=utterance.id,
-        speaker=utterance.speaker,
-        text=utterance.text,
-        phoneme_text=phoneme_text,
-        phonemes=phonemes,
-        n_frames=len(mel),
-        extractor=recipe.extractor,
-        read=waveform,
-        known=known,
-        cut=recording.cut,
-        read_again=partial(read_as, recipe, utterance),
-        row=utterance,
-    )
-    values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
+    values: tuple[FeatureValues, ...] = ()
+    if recipe.features:
+        # Not loaded for most stores, which have none.
+        from tts_prep.preprocess.features.feature import FeatureInput, computed
+
+        source = FeatureInput(
+            id=utterance.id,
+            speaker=utterance.speaker,
+            text=utterance.text,
+            phoneme_text=phoneme_text,
+            phonemes=phonemes,
+            n_frames=len(mel),
+            extractor=recipe.extractor,
+            read=waveform,
+            known=known,
+            cut=recording.cut,
+            read_again=partial(read_as, recipe, utterance),
+            row=utterance,
+        )
+        values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
     return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)
 
 

@@ -1,11 +1,14 @@
 """Read the recording of an utterance, which can be an excerpt of a longer one, clean it, and cut it."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +21,11 @@ from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.reading import prepared, read_excerpt, read_samples, read_waveform
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.features.feature import AlignedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
+
+if TYPE_CHECKING:
+    from tts_prep.preprocess.features.feature import AlignedUtterance
 
 _MAX_ENTRIES = 200_000
 """The maximum number of files of a folder that are searched for names like that of a missing recording."""

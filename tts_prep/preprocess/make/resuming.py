@@ -5,20 +5,19 @@ inputs. The settings of an unfinished store are those in the header of any of it
 """
 
 import contextlib
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, StoreError, one_line
-from tts_prep.format.contents.array_file import CheckedArrayFile, inspect_array_file
 from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
-from tts_prep.format.files.checksums import digest_file
 from tts_prep.format.files.paths import shard_files
 from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import CORRECTIONS, ROW_KEYS, array_file_name, shard_name
-from tts_prep.format.records.corrections import Correction, read_corrections
-from tts_prep.format.records.manifest import FileEntry, Manifest
+from tts_prep.format.layout import CORRECTIONS, ROW_KEYS, shard_name
+from tts_prep.format.records.manifest import Manifest
 from tts_prep.format.records.store_plan import plan_sha256, read_plan
 from tts_prep.preprocess.configuration.records import differences, install_line
 from tts_prep.preprocess.make.folder import take_over_file
@@ -42,12 +41,12 @@ def finished_shard(store: Path, plan: ShardPlan, planned: str, key: Callable[[],
     """
     name, old = shard_name(plan.number), plan.old
     finished = _intact_shard(store / name, plan, planned, key)
-    if finished is None and old and not old.is_broken and _take_over(old, shard_name(old.number), store, name):
+    if finished is None and old and not old.is_broken and has_taken_over(old, shard_name(old.number), store, name):
         finished = _intact_shard(store / name, plan, planned, key)
     return finished
 
 
-def _take_over(old: OldShard, old_file: str, store: Path, file: str) -> bool:
+def has_taken_over(old: OldShard, old_file: str, store: Path, file: str) -> bool:
     """Take over a file of the store that is replaced, if that has it. It is then checked like any other."""
     if not (old.store / old_file).is_file():
         return False
@@ -65,42 +64,6 @@ def _intact_shard(path: Path, plan: ShardPlan, planned: str, key: Callable[[], s
     header = shard.header
     is_same = header.plan_key == planned and plan.has_places_of(header.failures) and header.key == key()
     return shard if is_same else None
-
-
-def finished_array_file(
-    store: Path, name: str, key: Callable[[], str], shard: CheckedShard, old: OldShard | None = None
-) -> FileEntry | None:
-    """Return the manifest entry of a shard's array file if it exists, is intact and has this key, else None.
-
-    Args:
-        name: the name of the array.
-        key: returns the key; called if there is an intact file.
-        shard: the finished shard.
-        old: the shard whose file is taken over if the store has none.
-
-    Raises:
-        WriteError: the file cannot be taken over.
-    """
-    file = array_file_name(name, shard.number)
-    finished = _intact_array_file(store / file, name, key, shard)
-    if finished is None and old and _take_over(old, array_file_name(name, old.number), store, file):
-        finished = _intact_array_file(store / file, name, key, shard)
-    return FileEntry(file, finished.digest.size, finished.header.rows, finished.digest.sha256) if finished else None
-
-
-def _intact_array_file(path: Path, name: str, key: Callable[[], str], shard: CheckedShard) -> CheckedArrayFile | None:
-    if not path.is_file():
-        return None
-    header = shard.header
-    try:
-        digest = digest_file(path)
-        # Every array file has a seal. Damage is found before HDF5 parses the file, so that this needs no other process.
-        if not digest.sealed:
-            return None
-        checked = inspect_array_file(path, name, shard.number, header.key, shard.lengths(), read_locations, digest)
-    except (CorruptStoreError, OSError):
-        return None
-    return checked if checked.header.key == key() else None
 
 
 def planned_keys(store: Path, manifest: Manifest) -> tuple[str, ...]:
@@ -199,15 +162,17 @@ def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], 
         raise StoreError(f"{store}: made with other settings: {'; '.join(settings + versions)}; {to_do}")
 
 
-def has_corrections(store: Path, corrections: Sequence[Correction]) -> bool:
+def has_corrections(store: Path, corrections: Sequence[object]) -> bool:
     """Return whether a store was made with corrections, and with no others."""
+    if not os.path.lexists(store / CORRECTIONS):
+        return not corrections
     try:
-        return read_corrections(store) == tuple(corrections)
+        return bool(doors.need("corrections", "read")(store) == tuple(corrections))
     except CorruptStoreError:
         return False
 
 
-def check_corrections(store: Path, corrections: Sequence[Correction]) -> None:
+def check_corrections(store: Path, corrections: Sequence[object]) -> None:
     """Check that a store was made with the corrections of this run.
 
     Raises:

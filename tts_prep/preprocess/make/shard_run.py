@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError, TooManyFailuresError
-from tts_prep.format.assembly import assemble_store, checked_files, write_failures
+from tts_prep.format.assembly import assemble_store, write_failures
 from tts_prep.format.contents.shard import ShardHeader
 from tts_prep.format.layout import FAILURES, MANIFEST, shard_name
 from tts_prep.format.records.manifest import Manifest, read_manifest
@@ -204,6 +204,8 @@ def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
 
 
 def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimit) -> Manifest:
+    from tts_prep.format.reindexing import checked_files
+
     store = transaction.store
     missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
     if missing:

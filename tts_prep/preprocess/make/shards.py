@@ -39,7 +39,6 @@ from tts_prep.preprocess.audio.mel import compile_kernels
 from tts_prep.preprocess.configuration.records import FUSED_MULTIPLY_ADD, Configuration, fused_multiply_add
 from tts_prep.preprocess.make.examples import Example, make_example, needs_energy
 from tts_prep.preprocess.make.phonemizing import frontend_of, read_ahead
-from tts_prep.preprocess.make.resuming import finished_shard
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.workers.pool import Note
@@ -100,10 +99,13 @@ def make_shard(
     """
     _check_processor(recipe)
     contents = ShardContents(plan, recipe, report)
-    finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
-    if finished is not None:
-        arrays = _completed_arrays(store, plan, recipe, finished, report)
-        return MadeShard(StoredShard.of(finished), is_new=False, arrays=arrays)
+    if plan.old or (store / shard_name(plan.number)).exists():
+        from tts_prep.preprocess.make.resuming import finished_shard
+
+        finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
+        if finished is not None:
+            arrays = _completed_arrays(store, plan, recipe, finished, report)
+            return MadeShard(StoredShard.of(finished), is_new=False, arrays=arrays)
     compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
     header, examples = _make_examples(plan, recipe, contents, report, beside_others, advance)
     entry = _write_shard(store, plan, recipe, header, examples)

@@ -37,15 +37,6 @@ from tts_prep.preprocess.make.folder import (
     take_over_file,
     tidied,
 )
-from tts_prep.preprocess.make.resuming import (
-    check_corrections,
-    check_other_parts,
-    check_recordings,
-    check_settings,
-    has_corrections,
-    planned_keys,
-    unfinished_settings,
-)
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldShard
 
@@ -127,9 +118,13 @@ class StoreTransaction:
         return self.store if self.change.takes_over and self.folder != self.store.absolute() else None
 
     @property
-    def _settings(self) -> Mapping[str, Any] | None:
-        """The settings of the store as it is; None if there is none yet."""
-        return vars(read_manifest(self.store)) if self.is_complete else unfinished_settings(self.store)
+    def _unfinished(self) -> Mapping[str, Any] | None:
+        """The settings of an unfinished store; None if it has no intact shard."""
+        if next(iter(shard_files(self.store)), None) is None:
+            return None
+        from tts_prep.preprocess.make import resuming
+
+        return resuming.unfinished_settings(self.store)
 
     def old_shards(self, keys: Sequence[str], broken: Collection[str]) -> Mapping[str, OldShard]:
         """Return the shards of the old store by key.
@@ -181,8 +176,10 @@ class StoreTransaction:
         """
         if not self.is_complete or self.change is Change.OVERWRITE:
             return planned
+        from tts_prep.preprocess.make import resuming
+
         planned = planned if self.asked.rereads else planned.with_known(read_sources(self.store))
-        if all(planned.known) or planned.keys != planned_keys(self.store, read_manifest(self.store)):
+        if all(planned.known) or planned.keys != resuming.planned_keys(self.store, read_manifest(self.store)):
             return planned
         return planned.with_contents()
 
@@ -195,14 +192,19 @@ class StoreTransaction:
         if self.change in (Change.OVERWRITE, Change.REPAIR):
             return None
         manifest = read_manifest(self.store) if self.is_complete else None
-        # With the same keys, the list of corrections, licence and origin can differ, which an update replaces.
         is_said = self.provenance() == self._said
-        is_same = self.change is not Change.UPDATE or (is_said and has_corrections(self.store, planned.corrections))
+        if not (found := vars(manifest) if manifest else self._unfinished):
+            return None
+        from tts_prep.preprocess.make import resuming
+
+        # With the same keys, the list of corrections, licence and origin can differ, which an update replaces.
+        corrections = planned.corrections
+        is_same = self.change is not Change.UPDATE or (is_said and resuming.has_corrections(self.store, corrections))
         if manifest and is_same and self._has_rows_of(manifest, planned):
             if self.change is Change.PART:
                 raise StoreError(f"{self.store}: already complete; there is no part to make")
             # A text that is corrected may have become another one, or the one that the correction has.
-            check_corrections(self.store, planned.corrections)
+            resuming.check_corrections(self.store, corrections)
             if not is_said:
                 raise StoreError(
                     f"{self.store}: complete, with another licence or origin; 'tts-prep add {self.store} --license … "
@@ -212,14 +214,13 @@ class StoreTransaction:
             with contextlib.suppress(WriteError):
                 write_sources(self.store, read_sources(self.store).with_shards_of(planned.sources))
             return manifest
-        found = self._settings
-        if found and self.change is not Change.UPDATE:
-            check_settings(
+        if self.change is not Change.UPDATE:
+            resuming.check_settings(
                 self.store, found, planned.recipe.settings, "give another path, or --update to replace what differs"
             )
-            check_corrections(self.store, planned.corrections)
+            resuming.check_corrections(self.store, corrections)
             if manifest:
-                check_recordings(self.store, planned)
+                resuming.check_recordings(self.store, planned)
                 raise StoreError(
                     f"{self.store}: complete, but the corpus has changed since it was made; give another path, or "
                     "--update or --overwrite to replace it"
@@ -256,7 +257,7 @@ class StoreTransaction:
         """Return whether the store has nothing to replace: it is empty, or an unfinished one of this configuration."""
         if self.is_complete:
             return False
-        found = unfinished_settings(self.store)
+        found = self._unfinished
         return found is None or found["configuration"] == configuration
 
     @contextmanager
@@ -305,7 +306,9 @@ class StoreTransaction:
         """
         names = sorted(arrays)
         if self.change is Change.PART:
-            check_other_parts(self.store, keys, names)
+            from tts_prep.preprocess.make import resuming
+
+            resuming.check_other_parts(self.store, keys, names)
         else:
             remove_unplanned_files(self.folder, len(keys), names)
         write_plan(self.folder, keys, names)

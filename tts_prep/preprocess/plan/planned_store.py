@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from tts_prep import doors
 from tts_prep.errors import CorpusError, CorruptStoreError
 from tts_prep.format.layout import CORRECTIONS
-from tts_prep.format.records.corrections import Correction
 from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.sources import Sources
 from tts_prep.preprocess.configuration.records import Configuration
@@ -27,7 +26,7 @@ class Corrected(Protocol):
     """The rows of a corpus with corrections, and what was corrected in the rows so far."""
 
     @property
-    def applied(self) -> tuple[Correction, ...]:
+    def applied(self) -> tuple[Any, ...]:
         """What was corrected."""
 
 
@@ -101,7 +100,7 @@ class PlannedStore:
 
     recipe: ShardRecipe
     shards: tuple[ShardPlan, ...]
-    corrections: tuple[Correction, ...] = ()
+    corrections: tuple[Any, ...] = ()
 
     @cached_property
     def keys(self) -> tuple[str, ...]:

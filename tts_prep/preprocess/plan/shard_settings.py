@@ -1,5 +1,7 @@
 """What shards are made with: one recipe for all of them, and the contents of recordings, which their keys depend on."""
 
+from __future__ import annotations
+
 import math
 import os
 import threading
@@ -8,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from io import FileIO
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import xxhash
 
@@ -22,10 +24,13 @@ from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import inspect_once
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
-from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
 from tts_prep.preprocess.text.frontends.frontend import Frontend
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
+    from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,19 @@ class ShardRecipe:
     def extractor(self) -> MelExtractor:
         """The mel extractor of this process."""
         return extractor_of(self.config.mel)
+
+    @cached_property
+    def specs(self) -> Mapping[str, ArraySpec]:
+        """The specifications of the arrays of the features by name.
+
+        Raises:
+            ConfigurationError: two features have an array of the same name.
+        """
+        if not self.features:
+            return {}
+        from tts_prep.preprocess.features.feature import specs_of
+
+        return specs_of(self.features)
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:

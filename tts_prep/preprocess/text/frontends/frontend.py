@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError, TextError
+from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import AUTO, RecordedTable, Table, get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens
@@ -208,82 +208,6 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise ConfigurationError(f"{name}: expected one of {', '.join(choices)}, found {value!r}{hint}")
 
 
-class ByLanguageFrontend(VocabFrontend):
-    """Selects the frontend by the language of each text. Phonemes as text are symbols separated by spaces.
-
-    Args:
-        frontends: frontends by language; ``""`` for all other languages. A code without a region, such as ``zh``,
-            includes all of its regions.
-        language: the language of texts without a language in the corpus.
-        vocab: the common vocabulary. None uses the table of the first frontend, followed by the missing symbols of the
-            others.
-        unknown: the treatment of symbols that are not in the vocabulary.
-    """
-
-    def __init__(
-        self, frontends: Mapping[str, Frontend], language: str, vocab: Vocab | None = None, unknown: str = "error"
-    ) -> None:
-        self._frontends = dict(frontends)
-        self.language = language
-        super().__init__(vocab or _shared([frontend.vocab for frontend in frontends.values()]), None, unknown, None)
-        self.spaced = True
-
-    def _of(self, language: str | None) -> tuple[Frontend, str]:
-        code = language or self.language
-        for key in (code, subtags(code)[0], ""):
-            if key in self._frontends:
-                return self._frontends[key], code
-        raise TextError(f"no frontend for the language {code!r}; given are {', '.join(self._frontends)}")
-
-    def normalize(self, text: str, language: str | None = None) -> str:
-        """Normalize a text with the frontend of its language.
-
-        Raises:
-            TextError: there is no frontend for the language.
-        """
-        frontend, code = self._of(language)
-        return frontend.normalize(text, code)
-
-    def phoneticize(self, text: str, language: str | None = None) -> str:
-        """Return the symbols of a text, separated by spaces.
-
-        Raises:
-            TextError: there is no frontend for the language, or the frontend raised the error.
-        """
-        frontend, code = self._of(language)
-        return join_symbols(frontend.split(frontend.phoneticize(text, code)))
-
-    def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
-        """Yield unknown symbols, and further remarks of the frontend of the language."""
-        yield from super().remarks(text, phonemes, language)
-        frontend, code = self._of(language)
-        yield from (remark for remark in frontend.remarks(text, phonemes, code) if remark[0] != UNKNOWN_SYMBOLS)
-
-    def software(self) -> dict[str, str]:
-        """Return names and versions of the software of all frontends."""
-        return {name: version for frontend in self._frontends.values() for name, version in frontend.software().items()}
-
-
-def _shared(vocabs: list[Vocab]) -> Vocab:
-    """Return the table of the first vocabulary, followed by the missing symbols of the others."""
-    first, *others = vocabs
-    symbols = list(first.symbols)
-    known = set(symbols)
-    for vocab in others:
-        for symbol in vocab.symbols:
-            if symbol not in known and symbol not in vocab.specials:
-                known.add(symbol)
-                symbols.append(symbol)
-    return Vocab(
-        symbols,
-        first.pad_symbol,
-        unk=first.unk_symbol,
-        start=first.start_symbol,
-        end=first.end_symbol,
-        blank=first.blank_symbol,
-    )
-
-
 ANY_LANGUAGE: Final = "espeak"
 """The default frontend of languages without another default."""
 
@@ -341,41 +265,19 @@ def get_frontend(
     if is_tokenizer and name != "tokenizer":
         raise ConfigurationError(f"frontend: a tokenizer reads all texts, without {name!r}")
     if is_tokenizer:
-        frontend: Frontend = _find(name)(symbols=table)
+        frontend: Frontend = find_frontend(name)(symbols=table)
     elif "," in name or "=" in name:
-        frontend = _by_language(name, language or "en-us", table, unknown, punctuation)
+        frontend = doors.need("mixed", "frontend")(name, language or "en-us", table, unknown, punctuation)
     else:
         spoken = {} if language is None else {"language": language}
-        frontend = _find(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)
+        frontend = find_frontend(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)
     if ends is not None or blanks is not None:
         frontend.vocab = frontend.vocab.arranged(ends=ends, blanks=blanks)
     return frontend
 
 
-def _by_language(
-    names: str, language: str, symbols: Symbols | None, unknown: str, punctuation: str | None
-) -> ByLanguageFrontend:
-    vocab = Vocab.from_table(symbols) if symbols else None
-    frontends: dict[str, Frontend] = {}
-    for piece in names.split(","):
-        code, equals, name = (text.strip() for text in piece.rpartition("="))
-        if code in frontends or not name or (equals and not code):
-            raise ConfigurationError(
-                f"frontend: expected names separated by commas, all but one with a language, as in "
-                f"'espeak,zh=mandarin', found {names!r}"
-            )
-        options: dict[str, Any] = {"language": code or language, "unknown": "drop", "punctuation": punctuation}
-        # Frontends with spaces between symbols use the common table; others are split by their own table.
-        frontend = _find(name)(**options, symbols=vocab)
-        if vocab is None or not (isinstance(vocab, OpenVocab) or getattr(frontend, "spaced", False)):
-            own = get_table("espeak") if name == ANY_LANGUAGE else None
-            frontend = _find(name)(**options, symbols=own and Vocab.from_table(own))
-            frontend.vocab.preparation = vocab.preparation if own and vocab else frontend.vocab.preparation
-        frontends[code] = frontend
-    return ByLanguageFrontend(frontends, language, vocab, unknown)
-
-
-def _find(name: str) -> Callable[..., Frontend]:
+def find_frontend(name: str) -> Callable[..., Frontend]:
+    """Return the class or function that makes the frontend of a name."""
     rows = doors.rows("frontends")
     if name not in rows:
         rows = {**rows, **doors.others("frontends")}
