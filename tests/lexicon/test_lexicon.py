@@ -16,7 +16,8 @@ from corpora import SAMPLE_RATE, record, speech_like, write_text
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.inference import frontend_of
-from tts_prep.lexicon.words import Words, read_lexicon
+from tts_prep.lexicon.dictionary import read_lexicon
+from tts_prep.lexicon.words import Words
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.make.resuming import row_keys
