@@ -764,6 +764,17 @@ ROWS = [
         instead=f"ljspeech CORPUS STORE {' '.join(FAST)}",
     ),
     Advice(
+        "columns now; the corpus command applies",
+        "add STORE --columns FILE.csv",
+        "--corrections FILE.csv --update",
+        state=lambda world: (
+            world.make(),
+            world.text("FILE.csv", "id,keep,text,regions\nS-0001,no,,\nS-0002,,,0.05-0.15\n"),
+        ),
+        status=0,
+        instead=f"ljspeech CORPUS STORE {' '.join(FAST)}",
+    ),
+    Advice(
         "drop them",
         f"ljspeech CORPUS STORE {' '.join(FAST)} --update --n-mels 40",
         "--corrections none",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,23 @@ def test_neighbours_of_one_recording_become_one_region_and_chains_keep_the_first
     one, last = applied([Correction("a", merge="0.3 b"), Correction("b", merge="0 c")], files)
     assert [(pause, piece.audio) for pause, piece in one.pieces] == [(0, "a.wav"), (0.3, "b.wav"), (0, "c.wav")]
     assert (one.text, last) == ("text a text b text c", files[3])
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "both"),
+    [
+        ("今天天气很好。", "我们走吧！", "今天天气很好。我们走吧！"),
+        ("“他走了。”", "“好，”她说。", "“他走了。”“好，”她说。"),
+        ("そうですね", "ﾃｽﾄです", "そうですねﾃｽﾄです"),
+        ("我用 Python", "写代码", "我用 Python 写代码"),
+        ("안녕하세요.", "반갑습니다.", "안녕하세요. 반갑습니다."),
+        ("He left.", "“Good.”", "He left. “Good.”"),
+        ("", "好", "好"),
+    ],
+)
+def test_a_space_is_between_merged_texts_where_their_writing_has_spaces(one: str, two: str, both: str) -> None:
+    rows = [replace(row("a"), text=one), replace(row("b"), text=two)]
+    assert [merged.text for merged in applied([Correction("a", merge="0 b")], rows)] == [both]
 
 
 def test_a_merge_brings_back_nothing_of_the_recording_that_was_taken_out_and_loses_nothing() -> None:

@@ -14,7 +14,7 @@ import pytest
 import soundfile
 from browser import CHROMIUM, DRIVER, Browser
 from commands import run
-from corpora import SAMPLE_RATE, speech_like
+from corpora import SAMPLE_RATE, speech_like, write_text
 from hypothesis import given
 from hypothesis import strategies as st
 from reviewing import Serve
@@ -119,7 +119,10 @@ def blobs(browser: Browser) -> list[np.ndarray]:
 def test_what_keys_trim_cut_and_merge_is_shown_and_made_sample_by_sample(
     serve: Serve, browser: Browser, own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store, file = tmp_path / "store", tmp_path / "decisions.csv"
+    store, file, listed = tmp_path / "store", tmp_path / "decisions.csv", own_corpus / "metadata.csv"
+    texts = {"S-0003": "今天 a 天气很好。", "S-0004": "“我们走 b 吧！”"}
+    lines = [line.split("|") for line in listed.read_text("utf-8").splitlines()]
+    write_text(listed, "".join(f"{name}|raw|{texts.get(name, text)}\n" for name, _, text in lines))
     command = ("ljspeech", own_corpus, store, *OPTIONS, *PLAIN)
     assert run(capsys, *command)[0] == 0
     review = serve(store=store)
@@ -148,7 +151,9 @@ def test_what_keys_trim_cut_and_merge_is_shown_and_made_sample_by_sample(
     ]
     browser.press("j", "g")
     browser.wait("document.querySelector('#id').textContent === 'S-0003'")
-    assert "S-0003 · 1.47 s" in shown(2)[1]
+    merged = shown(2)[1]
+    assert "S-0003 · 1.47 s" in merged
+    assert merged.endswith("今天 a 天气很好。“我们走 b 吧！”")
     browser.press("j", "j", right, right, right, "e", ",", "y")
     browser.wait("document.querySelector('#id').textContent === 'S-0006'")
     browser.press("k")
@@ -172,6 +177,8 @@ def test_what_keys_trim_cut_and_merge_is_shown_and_made_sample_by_sample(
     for utterance in UtteranceDataset(store):
         if utterance.id in ("S-0002", "S-0003", "S-0005-1", "S-0005-2"):
             assert any(np.array_equal(utterance.waveform, one) for one in heard), utterance.id
+        if utterance.id == "S-0003":
+            assert merged.endswith(utterance.text)
 
     # What is there already is not shown as a change, and is taken back by the same keys.
     browser.press("z", "z", "z")

@@ -169,8 +169,12 @@ def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tu
     if n_unknown:
         more = ", …" if n_unknown > len(ids) else ""
         say(one_line(f"{file}: {count_text(n_unknown, 'row')} of no utterance of the store: {', '.join(ids)}{more}"))
-    if added.own:
-        corrected = [name for name in ("text", "speaker") if name in added.own]
+    corrected = [name for name in ("text", "speaker") if name in added.own]
+    edits = [name for name in ("keep", "regions", "merge") if name in added.names]
+    if {"regions", "merge"}.intersection(edits) or (edits and corrected):
+        how = f"columns now; the corpus command applies decisions: --corrections {file} --update"
+        say(one_line(f"note: {', '.join(edits)}: {how}"))
+    elif added.own:
         how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""
         say(one_line(f"{file}: not added, every store has them: {', '.join(added.own)}{how}"))
     return [(name, file, name in added.shared) for name in added.names]

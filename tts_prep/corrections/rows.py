@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,12 @@ _CORRECTED: Final = ("text", "speaker", "regions", "merge")
 
 _TOLERANCE: Final = 1e-4
 """The seconds by which a region may end after its row: numbers of corpora are rounded."""
+
+_NO_SPACES: Final = "[\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f\U00020000-\U0003134f]"
+"""Chinese and Japanese characters, and their punctuation; `review.js` has the same."""
+
+_UNSPACED: Final = (re.compile(f"{_NO_SPACES}[\"'“”‘’…—]*$"), re.compile(f"[\"'“”‘’…—]*{_NO_SPACES}"))
+"""The end of a text and the beginning of another, between which there is no space."""
 
 _MAX_TEXT: Final = 1 << 16
 """The maximum length of a value in characters."""
@@ -246,7 +253,8 @@ def _merged(
     if first.normalized != second.normalized:
         return _failed(first, f"cannot be merged with '{wanted}': only one of their texts is normalized")
     piece = {name: getattr(second, name) for name in ("audio", "inside", "channel", "start", "end")}
-    text = f"{first.text} {second.text}".strip()
+    space = "" if _UNSPACED[0].search(first.text) and _UNSPACED[1].match(second.text) else " "
+    text = f"{first.text}{space}{second.text}".strip()
     is_one = all(getattr(first, name) == piece[name] for name in ("audio", "inside", "channel")) and not first.then
     if is_one and not is_apart and first.end is not None and first.start <= second.start:
         end = None if second.end is None else max(first.end, second.end)

@@ -610,6 +610,10 @@ async function merge() {
   await change({ merge: `${pause.toFixed(2)} ${next.id}` });
 }
 
+// Two texts as one: between Chinese or Japanese characters there is no space.
+const ENDS = /[\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f\u{20000}-\u{3134f}]["'“”‘’…—]*$/u, BEGINS = /^["'“”‘’…—]*[\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f\u{20000}-\u{3134f}]/u;
+const both = (one, two) => `${one}${ENDS.test(one) && BEGINS.test(two) ? "" : " "}${two}`.trim();
+
 // What an utterance becomes, sample by sample as the store has it.
 async function partsOf(data, depth = 0) {
   const found = await soundOf(data.row), { decision, id } = data, regions = regionsOf(decision, found.place);
@@ -622,7 +626,7 @@ async function partsOf(data, depth = 0) {
   if (row === null) throw new Error(`${next} is not in this store.`);
   const [rest] = await partsOf(await get(`${row}/utterance`), depth + 1);
   const silence = new Uint8Array(found.size * Math.round(pause * found.rate));
-  return [{ ...made[0], text: `${made[0].text} ${rest.text}`.trim(), chunks: [...made[0].chunks, silence, ...rest.chunks] }];
+  return [{ ...made[0], text: both(made[0].text, rest.text), chunks: [...made[0].chunks, silence, ...rest.chunks] }];
 }
 
 async function showParts() {
