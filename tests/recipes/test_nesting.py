@@ -248,6 +248,20 @@ def test_a_batch_of_a_chain_is_the_batches_of_its_stores(stores: list[UtteranceD
             np.testing.assert_array_equal(collated.phonemes[place, : len(expected.phonemes)], expected.phonemes)
 
 
+def test_a_chain_of_stores_with_and_without_waveforms_gives_their_mels(tmp_path: Path) -> None:
+    rows = [make_rows([7, 3, 9]), make_rows([4, 8])]
+    datasets = [UtteranceDataset(write_store(tmp_path / str(i), of, waveform=i == 0)) for i, of in enumerate(rows)]
+    assert [dataset.has_waveform for dataset in datasets] == [True, False]
+    chain = ChainDataset(*datasets)
+    for _ in range(2):  # files are mapped by the first batch
+        batch = collate(chain.__getitems__([3, 0, 4, 2]), waveform=False)
+        for place, row in enumerate((rows[1][0], rows[0][0], rows[1][1], rows[0][2])):
+            np.testing.assert_array_equal(batch.mel[place, : len(row.mel)], row.mel)
+            np.testing.assert_array_equal(batch.phonemes[place, : len(row.phonemes)], row.phonemes)
+        with pytest.raises(ConfigurationError, match="some stores of a batch have waveforms"):
+            collate(chain.__getitems__([3, 0]))
+
+
 def test_a_chain_gives_the_utterances_of_a_subclass_as_that_class_makes_them(stores: list[UtteranceDataset]) -> None:
     class Reversed(UtteranceDataset):
         def __getitems__(self, positions: Any) -> UtteranceDataset:

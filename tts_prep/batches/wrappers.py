@@ -29,13 +29,13 @@ from tts_prep.batches.speakers import SpeakerNames, common_codes
 from tts_prep.batches.splitting import split_positions
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.loader.batch_info import with_info_of
+from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 from tts_prep.loader.dataset.identity import fingerprint_of, stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset, Within
+from tts_prep.loader.dataset.utterances import RowsOfStores, UtteranceDataset, Within
 from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
 if TYPE_CHECKING:
@@ -299,8 +299,8 @@ class ChainDataset(DatasetMixin[T_co]):
             numbers = np.searchsorted(self._leaf_starts, wanted, side="right") - 1
             leaves = [self._leaves[number] for number in numbers.tolist()]
             within = (wanted - self._leaf_starts[numbers]).tolist()
-            found = (leaf._unread(int(leaf._rows[at])) for leaf, at in zip(leaves, within, strict=True))
-            return with_info_of(positions, found)
+            rows = [int(leaf._rows[at]) for leaf, at in zip(leaves, within, strict=True)]
+            return RowsOfStores(leaves, rows, info_of(positions))
         numbers = np.searchsorted(self._starts, wanted, side="right") - 1
         examples: list[Any] = [None] * len(wanted)
         for number in np.unique(numbers).tolist():

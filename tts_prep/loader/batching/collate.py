@@ -167,13 +167,11 @@ class Collator(OwnCollator):
         types = {mel.dtype.char for mel in unpadded.mels}  # "e" is float16
         together = self.time_major and types == {"e"}
         mels = unpadded.mels if together or types == {"f"} else unpadded.float32_mels()
-        if not self.time_major:
-            column = np.reshape(padding, (-1, 1))
-            batch, lengths = fill([mel.T for mel in mels], size, longest, column, np.float32, buffers, multiple, axis=1)
-        elif together:
+        if together:
             batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
         else:
-            batch, lengths = fill(mels, size, longest, padding, np.float32, buffers, multiple)
+            axis = 0 if self.time_major else 1
+            batch, lengths = fill(mels, size, longest, padding, np.float32, buffers, multiple, axis)
         if self.normalize is not None:
             rows = batch if self.time_major else batch.transpose(0, 2, 1)
             # Padding with silence is normalized like the rest of the row.
@@ -189,7 +187,7 @@ def _widened_batch(
     halves = [half_bits(mel) for mel in unpadded.mels]
     stores = unpadded.stores
 
-    def finish(place: int, bits: Array) -> None:
+    def finish(place: int, _: Array, bits: Array) -> None:
         widen(bits, stores[place].mel_offset)
 
     pad_bits = np.asarray(padding, np.float32).view(np.int32)
@@ -249,8 +247,8 @@ def _extended(values: Array, empty: int, value: int) -> Array:
 def _waveforms(samples: Sequence[Array], size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
     """Pad waveforms as float32, with integers scaled to -1 to 1."""
 
-    def finish(place: int, waveform: Array) -> None:
-        if samples[place].dtype == np.int16:
+    def finish(_: int, stored: Array, waveform: Array) -> None:
+        if stored.dtype == np.int16:
             waveform *= np.float32(1 / 32768)
 
     return fill(samples, size, longest, 0, np.float32, buffers, finish=finish)

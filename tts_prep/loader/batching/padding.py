@@ -17,9 +17,6 @@ Padding: TypeAlias = "float | Sequence[float]"
 _SMALL = 1 << 17
 """The size in bytes below which a batch is filled with padding at once, and not row by row."""
 
-_FEW = 8
-"""The same if the longest sequence is longer than the shortest by less than this fraction."""
-
 
 def pad_sequences(
     sequences: Sequence[npt.ArrayLike],
@@ -63,7 +60,9 @@ def pad_sequences(
         np.copyto(
             np.empty(0, dtype), np.empty(0, array.dtype), casting="same_kind"
         )  # raises where values would be lost
-    return fill(arrays, len(arrays), 0, pad_value, dtype, FreshBuffers(), pad_to_multiple, axis)
+    pad = np.broadcast_to(pad_value, [1 if i == axis else n for i, n in enumerate(arrays[0].shape)])
+    moved, pad = [np.moveaxis(array, axis, 0) for array in arrays], np.moveaxis(pad, axis, 0)
+    return fill(moved, len(arrays), 0, pad, dtype, FreshBuffers(), pad_to_multiple, axis)
 
 
 def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
@@ -97,58 +96,44 @@ def fill(
     buffers: Buffers,
     pad_to_multiple: int = 1,
     axis: int = 0,
-    finish: Callable[[int, Array], object] | None = None,
+    finish: Callable[[int, Array, Array], object] | None = None,
 ) -> tuple[Array, Lengths]:
     """Copy sequences into one array, padded at the end, followed by empty rows up to `size`.
 
     Shapes are not checked: `pad_sequences` checks those of a user, and the dataset has checked those of a store.
 
     Args:
-        sequences: at least one, at most `size`.
+        sequences: at least one, at most `size`; their lengths differ along the first axis.
         size: the number of rows of the result.
         longest: the minimum padded length.
-        pad_value: a number, or an array that broadcasts against the padding.
+        pad_value: a number, or an array that broadcasts against rows of a sequence.
         dtype: the dtype of the result.
         buffers: the allocator of the result.
         pad_to_multiple: pad to a multiple of this length.
-        axis: the axis along which lengths differ.
-        finish: called with the place of each sequence and its copy, while that is in the processor's cache.
+        axis: where a row of the result has the axis along which lengths differ.
+        finish: called with the place of each sequence, itself and its copy, which is in the processor's cache.
 
     Returns:
         The padded array [size, …] and the lengths [size] int64.
     """
-    lengths = [sequence.shape[axis] for sequence in sequences]
+    lengths = [len(sequence) for sequence in sequences]
     longest = max(longest, *lengths)
     longest += -longest % pad_to_multiple
-    shape = list(sequences[0].shape)
-    shape[axis] = longest
+    shape = list(sequences[0].shape[1:])
+    shape.insert(axis, longest)
     batch = buffers.take((size, *shape), dtype)
-    before = (slice(None),) * axis
-    shortest = min(lengths)
-    # Of a small batch, or of one of nearly equal lengths, all rows at once: a call takes as long as a short copy.
-    at_once = batch.nbytes < _SMALL or _FEW * (longest - shortest) < longest
-    if at_once:
-        batch[(slice(None), *before, slice(shortest, None))] = pad_value
-    for place, (row, sequence, length) in enumerate(zip(batch, sequences, lengths, strict=False)):
-        if axis:
-            row[(*before, slice(length))] = sequence
-        else:
-            row[:length] = sequence
+    rows = np.moveaxis(batch, axis + 1, 1) if axis else batch
+    # Of a small batch, all rows at once: a call takes as long as a short copy.
+    if at_once := batch.nbytes < _SMALL:
+        rows[:, min(lengths) :] = pad_value
+    for place, (row, sequence, length) in enumerate(zip(rows, sequences, lengths, strict=False)):
+        row[:length] = sequence
         if finish:
-            finish(place, row[:length])
-        if not at_once:
-            row[(*before, slice(length, None))] = pad_value
-    if size > len(lengths):
-        batch[len(lengths) :] = pad_value
-        lengths += [0] * (size - len(lengths))
-    return batch, np.array(lengths, np.int64)
-
-
-def _stacked(values: Sequence[Array], batch: Array, pad_value: npt.ArrayLike) -> Array:
-    """Copy values of equal shape into the first rows of a batch, and fill the others."""
-    batch[: len(values)] = values
-    batch[len(values) :] = pad_value
-    return batch
+            finish(place, sequence, row[:length])
+        if length < longest and not at_once:
+            row[length:] = pad_value
+    rows[len(lengths) :] = pad_value
+    return batch, np.array([*lengths, *[0] * (size - len(lengths))], np.int64)
 
 
 def pad_arrays(
@@ -184,7 +169,8 @@ def pad_arrays(
             raise ConfigurationError(f"array '{name}' has one row per sample; pass waveform=True")
         pad_value = padding_of(name, padding, spec, dtype)
         if spec.axis == "utterance":
-            padded[name] = _stacked(values, buffers.take((size, *spec.row_shape), dtype), pad_value)
+            padded[name] = buffers.take((size, *spec.row_shape), dtype)
+            padded[name][: len(values)], padded[name][len(values) :] = values, pad_value
             continue
         padded[name], array_lengths = fill(values, size, lengths.get(spec.axis, 0), pad_value, dtype, buffers)
         if spec.axis == "own":

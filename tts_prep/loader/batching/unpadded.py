@@ -15,7 +15,7 @@ from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement, check_array_agreement
 from tts_prep.loader.dataset.store import ROW_ARRAYS
 from tts_prep.loader.dataset.utterance import Utterance
-from tts_prep.loader.dataset.utterances import UtteranceDataset
+from tts_prep.loader.dataset.utterances import RowsOfStores, UtteranceDataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,10 @@ class Unpadded:
         if not len(utterances):
             raise ConfigurationError("cannot collate an empty batch; is the dataset empty?")
         if isinstance(utterances, UtteranceDataset):
-            unpadded = _of_dataset(utterances, waveform=waveform)
+            unpadded = _at_places(utterances, waveform) or _of_dataset(utterances, waveform)
         else:
-            unpadded = _of_list(utterances, waveform=waveform)
+            placed = _at_places(utterances, waveform) if isinstance(utterances, RowsOfStores) else None
+            unpadded = placed or _of_list(utterances, waveform)
         if not arrays:
             return unpadded
         found = {name: _array(utterances, name) for name in arrays}
@@ -87,11 +88,8 @@ class Unpadded:
         )
 
 
-def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded:
-    store, metadata, rows = dataset._store, [dataset.metadata] * len(dataset), dataset.indices
-    kept, table = _with_waveforms(metadata[:1], waveform), store.row_table()
-    if table is not None and (found := _at_places([dataset] * len(rows), metadata, rows, table[rows].tolist(), kept)):
-        return found
+def _of_dataset(dataset: UtteranceDataset, waveform: bool | None) -> Unpadded:
+    store, rows, metadata = dataset._store, dataset.indices, [dataset.metadata] * len(dataset)
     ids: Any = store.column("id")
     return Unpadded(
         metadata,
@@ -100,45 +98,37 @@ def _of_dataset(dataset: UtteranceDataset, *, waveform: bool | None) -> Unpadded
         dataset.columns.speaker.checked_codes(),
         store.views("mel", rows),
         store.views("phonemes", rows),
-        store.views("waveform", rows) if kept else None,
+        store.views("waveform", rows) if _with_waveforms(metadata[:1], waveform) else None,
     )
 
 
-def _at_places(
-    datasets: Sequence[UtteranceDataset],
-    metadata: list[StoreMetadata],
-    rows: Array,
-    places: list[list[int]],
-    kept: bool,
-) -> Unpadded | None:
-    """Return the utterances at rows of the tables of their stores; None if that takes more than the tables.
-
-    Args:
-        places: the row of each utterance in `Store.row_table`.
-        kept: include waveforms.
-    """
-    pairs = [(dataset._store, place) for dataset, place in zip(datasets, places, strict=True)]
-    codes = [dataset._common_code(place[1]) for dataset, place in zip(datasets, places, strict=True)]
+def _at_places(batch: UtteranceDataset | RowsOfStores, waveform: bool | None) -> Unpadded | None:
+    """Return the utterances as the tables of their stores say; None if that takes more than the tables."""
+    places = batch._places()
+    if places is None:
+        return None
+    columns, datasets = places.T.tolist(), batch._datasets
+    stores, common = [of._store for of in datasets], [of._speakers for of in datasets]
+    metadata = [of.metadata for of in datasets]
 
     def views(name: str) -> list[Array]:
         at = ROW_ARRAYS[name]
-        return [store._arrays[name][place[0]][place[at] : place[at + 1]] for store, place in pairs]
+        found = zip(stores, columns[0], columns[at], columns[at + 1], strict=True)
+        return [store._arrays[name][shard][start:stop] for store, shard, start, stop in found]
 
     try:
+        starts = zip(stores, columns[2], columns[3], strict=True)
+        ids = [str(store.id_bytes[start:stop], "utf-8") for store, start, stop in starts]
+        codes = [code if of is None else of.codes[code] for of, code in zip(common, columns[1], strict=True)]
+        samples = views("waveform") if _with_waveforms(metadata, waveform) else None
         return Unpadded(
-            metadata,
-            [str(store.id_bytes[place[2] : place[3]], "utf-8") for store, place in pairs],
-            rows,
-            np.array(codes, np.int64),
-            views("mel"),
-            views("phonemes"),
-            views("waveform") if kept else None,
+            metadata, ids, batch.indices, np.array(codes, np.int64), views("mel"), views("phonemes"), samples
         )
     except (KeyError, UnicodeDecodeError):  # a file is not mapped yet, or an error is to be raised
         return None
 
 
-def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpadded:
+def _of_list(utterances: Sequence[Utterance], waveform: bool | None) -> Unpadded:
     for example in utterances:
         if not isinstance(example, Utterance):
             raise ConfigurationError(
@@ -160,19 +150,11 @@ def _of_list(utterances: Sequence[Utterance], *, waveform: bool | None) -> Unpad
                     "ChainDataset merges the speaker tables of several stores"
                 )
     kept = _with_waveforms([utterance.store for utterance in stores.values()], waveform)
-    metadata, rows = [utterance.store for utterance in utterances], [utterance.index for utterance in utterances]
-    if all(len(utterance.__dict__) == 3 for utterance in utterances):  # nothing but what `_unread` has given them
-        datasets: list[Any] = [utterance.__dict__["_dataset"] for utterance in utterances]
-        tables = [dataset._store.row_table() for dataset in datasets]
-        if all(table is not None for table in tables):
-            places = [table[row].tolist() for table, row in zip(tables, rows, strict=True)]
-            if found := _at_places(datasets, metadata, np.array(rows, np.int64), places, kept):
-                return found
     samples = [utterance.waveform for utterance in utterances if utterance.waveform is not None] if kept else []
     return Unpadded(
-        metadata,
+        [utterance.store for utterance in utterances],
         [utterance.id for utterance in utterances],
-        np.array(rows, np.int64),
+        np.array([utterance.index for utterance in utterances], np.int64),
         np.array([utterance.speaker_code for utterance in utterances], np.int64),
         [utterance._stored_mel for utterance in utterances],
         [utterance.phonemes for utterance in utterances],

@@ -220,7 +220,7 @@ class Store:
         """Return where the rows of the index lie: [n, 4 + 2 * n_arrays] int64, or None if that is looked up each time.
 
         Columns are the shard, the code of the speaker, the first byte and the end of the id in `id_bytes`; then the
-        first row in the shard and the end of each array of `ROW_ARRAYS` that the store has. All of them are checked.
+        first row in the shard and the end of each array of `ROW_ARRAYS`, zeros where there is none. All are checked.
         """
         if self._row_table is None:
             self._row_table = self._made_row_table()
@@ -244,7 +244,8 @@ class Store:
         self.id_bytes = memoryview(ids.data)
         for name in found:
             self._arrays.setdefault(name, {})
-        parts = [places[:, 1:] for places in found.values()]
+        missing = np.zeros((len(codes), 3), np.int64)
+        parts = [found.get(name, missing)[:, 1:] for name in ARRAYS]
         return np.column_stack([found["mel"][:, 0], codes, bounds[:-1], bounds[1:], *parts])
 
     def _looked_up(self, name: str, rows: Rows) -> Array:

@@ -109,7 +109,6 @@ class UtteranceDataset(FixedColumns):
         self._store = store
         self._rows: Rows = range(store.manifest.index.rows) if rows is None else rows
         self._speakers = speakers
-        self.columns = Columns(store, self._rows, {} if speakers is None else {"speaker": speakers.values})
         self.batch_info = batch_info
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,6 +140,11 @@ class UtteranceDataset(FixedColumns):
 
     def __repr__(self) -> str:
         return f"<UtteranceDataset {self.path.name!r}: {len(self):,} utterances>"
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns by name; ``dataset.n_frames`` is ``dataset.columns.n_frames``."""
+        return Columns(self._store, self._rows, {} if self._speakers is None else {"speaker": self._speakers.values})
 
     @property
     def path(self) -> Path:
@@ -470,25 +474,14 @@ class UtteranceDataset(FixedColumns):
             ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
             CorruptStoreError: a shard contradicts the manifest or the index.
         """
-        views = self._stored_views(name)
+        if self._spec(name).failures:
+            self._check_values(name)
+        views = self._store.views(name, self._rows)
         if name == "mel" and self._is_half:
             views = [widened(view, self.metadata.mel_offset) for view in views]
             for view in views:
                 view.flags.writeable = False
         return views
-
-    def _stored_views(self, name: str) -> list[Array]:
-        """Return an array as it is stored, one read-only view of the memory map per utterance.
-
-        Mels stored as float16 still lack the store's ``mel_offset``.
-
-        Raises:
-            ConfigurationError: the store has no such array, or an utterance has no value of it; see `having`.
-            CorruptStoreError: a shard contradicts the manifest or the index.
-        """
-        if self._spec(name).failures:
-            self._check_values(name)
-        return self._store.views(name, self._rows)
 
     def _array(self, name: str, row: int) -> Array:
         """Return an array of a row of the store, selected or not, as `views` does."""
@@ -507,10 +500,6 @@ class UtteranceDataset(FixedColumns):
         code: int = column.codes.item(row)
         if not 0 <= code < len(column.table):
             column[row]  # raises the error
-        return self._common_code(code)
-
-    def _common_code(self, code: int) -> int:
-        """Return the code of a speaker in the common table."""
         return code if self._speakers is None else int(self._speakers.codes.item(code))
 
     @cached_property
@@ -593,10 +582,17 @@ class UtteranceDataset(FixedColumns):
         """Return the shards of the selected utterances, each once, in the order of their first use."""
         return list(dict.fromkeys(np.asarray(self.columns["shard"]).tolist()))
 
+    @property
+    def _datasets(self) -> Sequence[UtteranceDataset]:
+        return [self] * len(self)
+
+    def _places(self) -> Array | None:
+        """Return the rows of `Store.row_table` for a batch; None if there is no table."""
+        table = self._store.row_table()
+        return None if table is None else table[self.indices]
+
     def _unread(self, row: int) -> Utterance:
-        """Return the utterance of a row of the store, of which nothing is looked up yet if a batch is read at once."""
-        if self._store.row_table() is None:
-            return self._utterance(row)
+        """Return the utterance of a row of the store, of which nothing is looked up yet."""
         utterance = Utterance.__new__(Utterance)
         utterance.__dict__.update(index=row, store=self.metadata, _dataset=self)
         return utterance
@@ -631,6 +627,28 @@ class UtteranceDataset(FixedColumns):
         if name == "meta":
             return {key: _plain(column(key)[row]) for key in self._meta_names}
         return column(name).item(row) if name == "seconds" else column(name).at(row)
+
+
+class RowsOfStores(Sequence[Utterance]):
+    """The utterances of a batch at rows of several stores, whose settings are equal: made when they are asked for."""
+
+    def __init__(self, datasets: Sequence[UtteranceDataset], rows: Sequence[int], batch_info: BatchInfo) -> None:
+        self._datasets, self._rows, self.batch_info = datasets, rows, batch_info
+        self.indices = np.array(rows, np.int64)
+
+    def _places(self) -> Array | None:
+        tables: list[Any] = [dataset._store.row_table() for dataset in self._datasets]
+        if any(table is None for table in tables):
+            return None
+        return np.array([table[row] for table, row in zip(tables, self._rows, strict=True)])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return [*self][position]
+        return self._datasets[position]._unread(self._rows[position])
 
 
 def _plain(value: Any) -> str | float:
