@@ -6,11 +6,9 @@ import ast
 import subprocess
 import sys
 from functools import lru_cache
-from pathlib import Path
 
+import package_trees
 import pytest
-
-import tts_prep
 
 HEAVY = {
     "librosa",
@@ -115,13 +113,11 @@ energy_cut(np.ones(9000, np.float32), CleaningConfig(trim_db=40))
 @lru_cache
 def imports() -> dict[str, tuple[str, ...]]:
     """Return the modules that each module of tts-prep imports, by its path in the package."""
-    root = Path(tts_prep.__file__).parent
     found: dict[str, tuple[str, ...]] = {}
-    for path in root.rglob("*.py"):
-        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-        found[str(path.relative_to(root))] = tuple(names)
+    for path, module in package_trees.modules().items():
+        names = [alias.name for node in module.imports if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in module.imports if isinstance(node, ast.ImportFrom)]
+        found[path] = tuple(names)
     return found
 
 

@@ -6,9 +6,11 @@ import ast
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from package_trees import nodes
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [
@@ -20,10 +22,18 @@ SCRIPTS = [
 SHARED = [ROOT / name for name in ("benchmarks", "tests", "conformance")]
 
 
+@cache
+def parsed(path: Path) -> tuple[ast.Module, list[ast.AST]]:
+    """Return the syntax tree of a file, and all its nodes but names."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tree, [*nodes(tree)]
+
+
+@cache
 def defined(path: Path) -> set[str]:
     """Return the names that a file defines or imports at its top level."""
     found: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in parsed(path)[0].body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -35,7 +45,7 @@ def defined(path: Path) -> set[str]:
 
 def missing(script: Path) -> Iterator[str]:
     """Yield the names that a script imports from this repository and that do not exist there."""
-    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+    for node in parsed(script)[1]:
         if not isinstance(node, ast.ImportFrom) or not node.module:
             continue
         names = [alias.name for alias in node.names]
@@ -57,9 +67,9 @@ def imported(nodes: Iterable[ast.AST]) -> set[str]:
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"tts_prep"}
 
 
-def asked_for(tree: ast.Module) -> set[str] | None:
+def asked_for(found: list[ast.AST]) -> set[str] | None:
     """Return the libraries that a script asks for by name; nothing if it looks for what it is told."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in found if isinstance(node, ast.Call)]
     found = [call.args for call in calls if ast.unparse(call.func).rpartition(".")[2] in ("require", "find_spec")]
     names = [argument for arguments in found for argument in arguments if not isinstance(argument, ast.Starred)]
     if not all(isinstance(name, ast.Constant) for name in names):
@@ -72,9 +82,9 @@ def test_a_benchmark_asks_for_a_library_before_it_measures(script: Path) -> None
     # What is imported at the top fails at once; what a corpus command needs is there, or there is nothing to measure.
     there = {"espeakng_loader", "h5py", "joblib", "librosa", "numpy", "phonemizer", "scipy", "soundfile", "soxr"}
     ours = {path.stem for folder in SHARED for path in folder.glob("*.py")}
-    tree = ast.parse(script.read_text(encoding="utf-8"))
-    later = imported(ast.walk(tree)) - imported(tree.body) - there - ours
-    asked = asked_for(tree)
+    tree, found = parsed(script)
+    later = imported(found) - imported(tree.body) - there - ours
+    asked = asked_for(found)
     assert asked is None or later <= asked
 
 

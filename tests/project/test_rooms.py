@@ -8,21 +8,19 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import lru_cache
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from package_trees import PACKAGE, Module, modules
 from plugins import install
 
-import tts_prep
 from tts_prep import doors
 from tts_prep.cli.main import cli
 from tts_prep.compiler import one_process_at_a_time
 from tts_prep.errors import MissingPackageError
 
-PACKAGE = Path(tts_prep.__file__).parent
 ROOT = PACKAGE.parent
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/room.json"))
 CORE = ("format", "preprocess", "loader", "cli")
@@ -36,25 +34,17 @@ ORDER = (
 """What `tts_prep.preprocess` consists of: each part imports only those before it."""
 
 
-@lru_cache
-def modules() -> dict[str, ast.Module]:
-    """Return the syntax tree of each module by its path in the package."""
-    paths = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
-
-
 def is_list_of_names(path: str) -> bool:
     """Return whether a module lists public names, those of the rooms too."""
     return path in ("preprocess/__init__.py", "loader/__init__.py")
 
 
-def imports_of(tree: ast.Module) -> set[str]:
+def imports_of(module: Module) -> set[str]:
     """Return the modules of tts-prep that a module imports, also in functions and for types."""
-    nodes = [*ast.walk(tree)]
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names = [alias.name for node in module.imports if isinstance(node, ast.Import) for alias in node.names]
     names += [
         f"{node.module}.{alias.name}"
-        for node in nodes
+        for node in module.imports
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     ]
@@ -73,28 +63,20 @@ def test_the_folders_are_the_core_and_the_rooms() -> None:
 
 
 def test_the_core_imports_no_room() -> None:
-    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS and not is_list_of_names(path)}
-    assert [
-        (path, name) for path, tree in core.items() for name in imports_of(tree) if name.split(".")[0] in ROOMS
-    ] == []
+    core = [path for path in modules() if part_of(path) not in ROOMS and not is_list_of_names(path)]
+    assert [(path, name) for path in core for name in imports_of(modules()[path]) if name.split(".")[0] in ROOMS] == []
 
 
 def test_the_core_names_no_room() -> None:
     named = re.compile(rf"\btts_prep[./]({'|'.join(ROOMS)})\b")
-    core = {path: tree for path, tree in modules().items() if part_of(path) not in ROOMS}
-    texts = (
-        (path, node.value)
-        for path, tree in core.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    texts = ((path, text) for path, found in modules().items() if part_of(path) not in ROOMS for text in found.texts)
     assert [(path, text) for path, text in texts if named.search(text)] == []
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_the_core_and_the_rooms_that_it_declares(room: str) -> None:
-    own = (tree for path, tree in modules().items() if part_of(path) == room)
-    used = {name.split(".")[0] for tree in own for name in imports_of(tree)}
+    own = (found for path, found in modules().items() if part_of(path) == room)
+    used = {name.split(".")[0] for found in own for name in imports_of(found)}
     assert used & set(ROOMS) - {room} == set(doors.rooms()[room].needs)
 
 
@@ -121,11 +103,9 @@ def test_what_needs_a_room_is_named_as_users_type_it(monkeypatch: pytest.MonkeyP
     typed = doors.kinds("typed")
     needed = {
         (node.args[0].value, node.args[1].value if isinstance(node.args[1], ast.Constant) else "NAME")
-        for tree in modules().values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) == "doors.need"
-        and isinstance(node.args[0], ast.Constant)
+        for found in modules().values()
+        for node in found.needs
+        if isinstance(node.args[0], ast.Constant)
     }
     assert [pair for pair in sorted(needed) if not {pair[0], " ".join(pair)} & typed.keys()] == [("symbols", "NAME")]
     assert {key.split(" ")[0] for key in typed} <= doors.kinds().keys()
@@ -155,11 +135,11 @@ def test_no_two_rooms_bring_the_same_name() -> None:
 
 def test_the_parts_of_preprocess_have_an_order() -> None:
     wrong = []
-    for path, tree in modules().items():
+    for path, found in modules().items():
         if not path.startswith("preprocess/") or path == "preprocess/__init__.py":
             continue
         part = path.split("/")[1].removesuffix(".py")
-        for name in imports_of(tree):
+        for name in imports_of(found):
             target = name.split(".")[1] if name.startswith("preprocess.") else part
             if ORDER.index(target) > ORDER.index(part):
                 wrong.append(f"{path} imports {name}")
