@@ -391,7 +391,7 @@ ROWS = [
         values={"durations": "durations:least=0"},  # of noise, boundaries are not to be trusted
     ),
     Advice(
-        "incomplete store, {MANIFEST} is missing",
+        "incomplete store, {layout.MANIFEST} is missing",
         "verify STORE",
         "run the command that makes it again",
         "run",
@@ -1926,7 +1926,7 @@ DAMAGED: list[tuple[str, Callable[[Path], object], str, str]] = [
         "run the command that makes it again",
     ),
     (
-        "incomplete store, {MANIFEST} is missing",
+        "incomplete store, {layout.MANIFEST} is missing",
         lambda store: (store / "manifest.json").unlink(),
         "info STORE",
         "run the command that makes it again",

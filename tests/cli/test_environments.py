@@ -17,7 +17,7 @@ from tts_prep.preprocess.configuration.records import fused_multiply_add
 
 DROPPED = """
 import os, signal, sys, time
-import tts_prep.preprocess.make.shard_run as finish
+import tts_prep.preprocess.make.resuming as finish
 
 class Dropper:
     def __del__(self):

@@ -8,7 +8,7 @@ import pytest
 from corpora import KALDI, write_kaldi, write_libritts, write_ljspeech, write_vctk
 
 from tts_prep.hints.commands import likely_commands, what_it_is
-from tts_prep.preprocess.configuration.records import install_line
+from tts_prep.preprocess.make.resuming import install_line
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kinds import make_feature
 from tts_prep.preprocess.make.asked import Part
-from tts_prep.preprocess.make.shard_run import finish_store
+from tts_prep.preprocess.make.resuming import finish_store
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import prepare
 from tts_prep.verification.files import verify_store

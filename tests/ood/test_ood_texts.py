@@ -16,7 +16,7 @@ from stores import of_room
 from tts_prep.errors import CorruptStoreError
 from tts_prep.loader import UtteranceDataset
 from tts_prep.ood import making
-from tts_prep.ood.header import check_ood_texts
+from tts_prep.ood.making import check_ood_texts
 from tts_prep.preprocess import get_frontend
 from tts_prep.preprocess.configuration.records import OodConfig
 from tts_prep.preprocess.configuration.settings import configure

@@ -294,7 +294,7 @@ def a_collate_function(package: Path) -> str:
 
 def a_chart(package: Path) -> str:
     folder = package / "report"
-    added(folder / "charts.py", "def ranges(", "def scratch(title):\n    return Drawing(title, 9, 9)\n\n")
+    added(folder / "charts.py", "def ranges(", "def scratch(title):\n    return drawing.Drawing(title, 9, 9)\n\n")
     page = folder / "page.py"
     changed(page, "mel_bins, ranges\n", "mel_bins, ranges, scratch\n")
     added(page, '        "mel_chart": ', '        "scratch_chart": scratch("A scratch chart"),')

@@ -16,6 +16,8 @@ from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import Vocab, get_frontend
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig, make_frontend
 from tts_prep.preprocess.configuration.settings import configure
+from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
+from tts_prep.preprocess.run import prepare
 from tts_prep.preprocess.text.symbols import TABLES, choose_symbols, get_table
 
 # Ids as their sources' own code gives them; conformance/symbols.py compares whole texts.
@@ -415,3 +417,11 @@ def test_missing_punctuation_is_left_out_rather_than_the_table_of_another_system
         Vocab.from_table(get_table("piper")).encode(["a", "—", "…"])
     with pytest.raises(TextError, match="the table 'styletts2' has them: --symbols styletts2$"):
         Vocab.from_table(get_table("kokoro")).encode(["—", "ɓ"])
+
+
+def test_symbols_are_collected_from_python_as_by_the_command(corpus: Path, tmp_path: Path) -> None:
+    config = Configuration(limit=3, text=TextConfig("characters", symbols="auto"))
+    prepare(read_ljspeech(corpus), corpus, tmp_path / "store", config)
+    dataset = UtteranceDataset(tmp_path / "store")
+    assert set("".join(dataset.phoneme_text)) <= set(dataset.symbols)
+    assert set(dataset.symbols[4:]) == {dataset.symbols[i] for utterance in dataset for i in utterance.phonemes}

@@ -15,18 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
+from tts_prep.acoustics.phones import model as phone_model
 from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
-from tts_prep.acoustics.phones.model import (
-    Floats,
-    Integers,
-    PhoneModel,
-    alternate,
-    class_sums,
-    estimate,
-    features,
-    initial_classes,
-    outer_products,
-)
 from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, Transcript, frame_places
 from tts_prep.aligner.estimate import estimated_share, start_mass
@@ -44,7 +34,7 @@ def n_state_classes(n_classes: int, n_states: int) -> int:
     return 1 + (n_classes - 1) * n_states
 
 
-def state_transcript(transcript: Transcript, n_states: int, n_frames: int) -> tuple[Transcript, Integers]:
+def state_transcript(transcript: Transcript, n_states: int, n_frames: int) -> tuple[Transcript, phone_model.Integers]:
     """Return the states of a transcript, and the place in the transcript of each.
 
     The states of the phone with the class c are the classes 1 + (c - 1) * n_states and following. All phones have fewer
@@ -63,22 +53,25 @@ def state_transcript(transcript: Transcript, n_states: int, n_frames: int) -> tu
     return Transcript(classes, transcript.optional[places]), places
 
 
-def phone_scores(scores: Floats, classes: Integers, n_states: int) -> Floats:
+def phone_scores(scores: phone_model.Floats, classes: phone_model.Integers, n_states: int) -> phone_model.Floats:
     """Return the score of the best state of the phone of each frame, [n_frames].
 
     Args:
         scores: [n_frames, n_state_classes].
         classes: [n_frames], the class of the phone of each frame, which is not silence.
     """
-    best: Floats = scores[
+    best: phone_model.Floats = scores[
         np.arange(len(scores))[:, None], _state_class(classes[:, None], np.arange(n_states), n_states)
     ].max(axis=1)
     return best
 
 
 def fit_states(
-    frames: Sequence[Floats], speech: Sequence[npt.NDArray[np.bool_]], transcripts: Sequence[Transcript], n_classes: int
-) -> tuple[PhoneModel, int]:
+    frames: Sequence[phone_model.Floats],
+    speech: Sequence[npt.NDArray[np.bool_]],
+    transcripts: Sequence[Transcript],
+    n_classes: int,
+) -> tuple[phone_model.PhoneModel, int]:
     """Train a model of the states of phones, as many as the mean duration of phones allows.
 
     First, phones are aligned as by `fit` and divided evenly. Weights and offsets are the means of those of the state
@@ -93,23 +86,30 @@ def fit_states(
     n_phones = sum(transcript.n_phones for transcript in transcripts)
     n_speech = sum(int(of_row.sum()) for of_row in speech)
     n_states = min(MAX_STATES, max(1, int(n_speech / n_phones / _FRAMES_PER_STATE)))
-    products = outer_products(frames)
+    products = phone_model.outer_products(frames)
     phones = np.concatenate([[SILENCE], np.repeat(np.arange(1, n_classes), n_states)])
 
-    def of_phones(classes: Sequence[Integers], rows: Integers) -> PhoneModel:
-        return estimate(*class_sums(frames, classes, rows, n_classes), products[rows].sum(axis=0))
+    def of_phones(classes: Sequence[phone_model.Integers], rows: phone_model.Integers) -> phone_model.PhoneModel:
+        return phone_model.estimate(
+            *phone_model.class_sums(frames, classes, rows, n_classes), products[rows].sum(axis=0)
+        )
 
-    def of_states(classes: Sequence[Integers], rows: Integers) -> PhoneModel:
+    def of_states(classes: Sequence[phone_model.Integers], rows: phone_model.Integers) -> phone_model.PhoneModel:
         product = products[rows].sum(axis=0)
-        sums, counts = class_sums(frames, classes, rows, len(phones))
+        sums, counts = phone_model.class_sums(frames, classes, rows, len(phones))
         phone_sums, phone_counts = np.zeros((n_classes, sums.shape[1])), np.zeros(n_classes)
         np.add.at(phone_sums, phones, sums)
         np.add.at(phone_counts, phones, counts)
-        states, whole = estimate(sums, counts, product), estimate(phone_sums, phone_counts, product)
+        states, whole = (
+            phone_model.estimate(sums, counts, product),
+            phone_model.estimate(phone_sums, phone_counts, product),
+        )
         weights, offsets = states.weights + whole.weights[:, phones], states.offsets + whole.offsets[phones]
-        return PhoneModel(weights / np.float32(2), offsets / np.float32(2))
+        return phone_model.PhoneModel(weights / np.float32(2), offsets / np.float32(2))
 
-    model, places = alternate(frames, transcripts, initial_classes(speech, transcripts), of_phones)
+    model, places = phone_model.alternate(
+        frames, transcripts, phone_model.initial_classes(speech, transcripts), of_phones
+    )
     if n_states == 1:
         return model, 1
     divided = [_divide(*pair, n_states) for pair in zip(transcripts, places, strict=True)]
@@ -117,20 +117,20 @@ def fit_states(
         state_transcript(transcript, n_states, len(of_row))[0]
         for transcript, of_row in zip(transcripts, frames, strict=True)
     ]
-    return alternate(frames, expanded, divided, of_states)[0], n_states
+    return phone_model.alternate(frames, expanded, divided, of_states)[0], n_states
 
 
-def _state_class(phones: Integers, numbers: Integers, n_states: int) -> Integers:
+def _state_class(phones: phone_model.Integers, numbers: phone_model.Integers, n_states: int) -> phone_model.Integers:
     return 1 + (phones - 1) * n_states + numbers
 
 
-def _used_states(transcript: Transcript, n_states: int, n_frames: int) -> Integers:
+def _used_states(transcript: Transcript, n_states: int, n_frames: int) -> phone_model.Integers:
     """Return the numbers of the states for which the recording has frames; a single one is that in the middle."""
     n = max(1, min(n_states, n_frames // max(transcript.n_phones, 1)))
     return np.array([n_states // 2]) if n == 1 else np.round(np.linspace(0, n_states - 1, n)).astype(np.int64)
 
 
-def _divide(transcript: Transcript, places: Integers, n_states: int) -> Integers:
+def _divide(transcript: Transcript, places: phone_model.Integers, n_states: int) -> phone_model.Integers:
     """Return the classes of the frames of a recording, with an equal share of the frames of a phone for each state.
 
     Args:
@@ -274,9 +274,9 @@ class AlignmentModel:
         return _classes(self.vocabulary, self.phones)
 
     @cached_property
-    def _model(self) -> PhoneModel:
+    def _model(self) -> phone_model.PhoneModel:
         offsets = np.frombuffer(self.offsets, "<f4")
-        return PhoneModel(np.frombuffer(self.weights, "<f4").reshape(-1, len(offsets)), offsets)
+        return phone_model.PhoneModel(np.frombuffer(self.weights, "<f4").reshape(-1, len(offsets)), offsets)
 
     def align(self, recording: Recording) -> Alignment:
         """Return the alignment of an utterance.
@@ -374,7 +374,7 @@ def _classes(vocabulary: Vocabulary, phones: Sequence[str]) -> PhoneClasses:
 
 
 def _features(mel: npt.NDArray[Any], decibels: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    found = features(Mels.of([mel], mel.shape[1]), decibels, 1, scaled=True)
+    found = phone_model.features(Mels.of([mel], mel.shape[1]), decibels, 1, scaled=True)
     return found.frames, found.speech
 
 

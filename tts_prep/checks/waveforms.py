@@ -9,19 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.levels import (
-    HOP,
-    LEAST,
-    LEAST_MAGNITUDE,
-    SampleSums,
-    Silences,
-    decibels,
-    edge_levels,
-    frame_levels,
-    silences,
-    sum_samples,
-    wada_snr,
-)
+from tts_prep.acoustics import levels as sound
 from tts_prep.checks.distortions import Peaks, clipped_samples, hum, saturation
 from tts_prep.compiler import Compiled
 from tts_prep.signals.cleaner import loudness
@@ -70,30 +58,30 @@ class Waveform:
         return Peaks.of(self.samples, self.sample_rate)
 
     @cached_property
-    def sums(self) -> SampleSums:
+    def sums(self) -> sound.SampleSums:
         """Sums over the samples."""
-        return sum_samples(self.samples, self.full_scale, max(LEAST * self.peak, LEAST_MAGNITUDE))
+        return sound.sum_samples(self.samples, self.full_scale, max(sound.LEAST * self.peak, sound.LEAST_MAGNITUDE))
 
     @cached_property
     def levels(self) -> npt.NDArray[np.float64]:
         """The power of every frame, [n_frames]."""
-        return frame_levels(self.sums)
+        return sound.frame_levels(self.sums)
 
     @cached_property
-    def silence(self) -> Silences:
+    def silence(self) -> sound.Silences:
         """The silences."""
-        return silences(self.levels, HOP / self.sample_rate, len(self.samples) / self.sample_rate)
+        return sound.silences(self.levels, sound.HOP / self.sample_rate, len(self.samples) / self.sample_rate)
 
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The levels of both ends in dB."""
         n = max(1, round(_EDGE * self.sample_rate))
         powers = (_power(self.samples[:n], self.full_scale), _power(self.samples[-n:], self.full_scale))
-        return edge_levels(powers, self.levels)
+        return sound.edge_levels(powers, self.levels)
 
     def peak_level(self) -> float:
         """Return the peak in dBFS."""
-        return decibels(self.peak**2)
+        return sound.decibels(self.peak**2)
 
     def loudness(self) -> float:
         """Return the integrated loudness in LUFS."""
@@ -101,7 +89,7 @@ class Waveform:
 
     def snr(self) -> float:
         """Return the signal-to-noise ratio in dB."""
-        return wada_snr(self.sums) if self.peak else math.nan
+        return sound.wada_snr(self.sums) if self.peak else math.nan
 
     def hum(self) -> float:
         """Return the level of hum relative to the recording in dB."""

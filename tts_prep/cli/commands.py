@@ -109,7 +109,7 @@ def finish(store: Path, max_failures: str) -> None:
       tts-prep finish store
     """
     from tts_prep.cli.preparing import failures_text, made_text
-    from tts_prep.preprocess.make.shard_run import finish_store
+    from tts_prep.preprocess.make.resuming import finish_store
 
     manifest = finish_store(store, max_failures=max_failures)
     say(made_text(store, manifest))

@@ -25,7 +25,6 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
 from tts_prep.preprocess.corpora.corpus import get_corpus
 from tts_prep.preprocess.make.asked import Asked, Part
-from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import Result, available_jobs, prepare
 from tts_prep.preprocess.text.symbols import AUTO
@@ -98,7 +97,7 @@ def _prepare_and_report(
         first[:0] = [of_settings, *(doors.asked("hints", "settings")(corpus, store, config) or ())]
         items = doors.asked("hints", "rows")(rows, settings, first.append) or iter(rows.items)
         if config.text.symbols == AUTO:
-            config = with_collected_symbols(config, read().items, jobs=how["jobs"], backend=how["backend"])
+            config = doors.need("symbols", "auto")(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = _features(options, config)
         if options["like"]:
             parsed = _like(parsed, options["like"])

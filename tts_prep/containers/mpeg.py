@@ -8,14 +8,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from tts_prep.preprocess.audio.containers.stream import (
-    BrokenRecordingError,
-    Container,
-    Stream,
-    id3v2_size,
-    read_from,
-    several_streams,
-)
+from tts_prep.preprocess.audio.containers import stream as pcm
 
 # kbit/s by the four bits in the header; 0 is free format, whose header has no length.
 _V1 = {
@@ -51,7 +44,7 @@ class _Frame:
     side_info: int
 
 
-def inspect_frames(frames: bytes, where: str) -> Stream:
+def inspect_frames(frames: bytes, where: str) -> pcm.Stream:
     """Inspect the samples of a WAV file that are MPEG audio.
 
     Args:
@@ -61,11 +54,11 @@ def inspect_frames(frames: bytes, where: str) -> Stream:
         BrokenRecordingError: they begin with no frame; see `inspect_mpeg`.
     """
     if frame_header(frames[:4]) is None:
-        raise BrokenRecordingError(f"{where}, expected a frame of MPEG audio")
+        raise pcm.BrokenRecordingError(f"{where}, expected a frame of MPEG audio")
     return inspect_mpeg(frames, 0)
 
 
-def inspect_mpeg(data: bytes, start: int) -> Stream:
+def inspect_mpeg(data: bytes, start: int) -> pcm.Stream:
     """Walk the frames of an MPEG audio file.
 
     For a file without a Xing or Info header, libsndfile estimates the length from the size, and stops there.
@@ -80,7 +73,7 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     """
     first = frame_header(data[start : start + 4])
     if first is None:
-        raise BrokenRecordingError(f"damaged at byte {start:,}, expected the header of an MPEG audio frame")
+        raise pcm.BrokenRecordingError(f"damaged at byte {start:,}, expected the header of an MPEG audio frame")
     promised, tag = _promised(data, start, first)
     n_frames = _count_frames(data, start, first)
     if tag in (b"Xing", b"Info"):
@@ -89,11 +82,11 @@ def inspect_mpeg(data: bytes, start: int) -> Stream:
     if promised is None:
         n_samples = n_frames * first.n_samples
         # libmpg123 estimates the length by the size of the first frame.
-        return Stream("MP3", n_samples, padding=n_frames * (first.size + 1) + 4096, contents=contents)
+        return pcm.Stream("MP3", n_samples, padding=n_frames * (first.size + 1) + 4096, contents=contents)
     if n_frames != promised:
         kind = "truncated" if n_frames < promised else "damaged"
-        raise BrokenRecordingError(f"{kind}, {n_frames:,} frames, the header says {promised:,}")
-    return Stream("MP3", contents=contents)
+        raise pcm.BrokenRecordingError(f"{kind}, {n_frames:,} frames, the header says {promised:,}")
+    return pcm.Stream("MP3", contents=contents)
 
 
 def frame_header(header: bytes) -> _Frame | None:
@@ -150,12 +143,12 @@ def _count_frames(data: bytes, start: int, first: _Frame) -> int:
                 position += skipped
                 continue
             if (frame.version, frame.layer, frame.sample_rate, frame.mono) != same:
-                raise BrokenRecordingError(several_streams(position))
+                raise pcm.BrokenRecordingError(pcm.several_streams(position))
             size = sizes[header] = frame.size
         if position + size > stop:
-            raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
+            raise pcm.BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
         if tagged and position > start and _tag(data, position, first):
-            raise BrokenRecordingError(several_streams(position))
+            raise pcm.BrokenRecordingError(pcm.several_streams(position))
         position += size
         n_frames += 1
     return n_frames
@@ -170,15 +163,15 @@ def _size_of_tag(data: bytes, position: int, stop: int, *, within: bool) -> int:
     Raises:
         BrokenRecordingError: there is something else, or frames follow a tag that frames precede.
     """
-    size = id3v2_size(data[position : position + 10])
+    size = pcm.id3v2_size(data[position : position + 10])
     if not size and not data[position:stop].strip(b"\0"):
         return 0
     if size and within and data[position + size : stop].strip(b"\0"):
-        raise BrokenRecordingError(several_streams(position))
+        raise pcm.BrokenRecordingError(pcm.several_streams(position))
     if not size and len(data) - position < 4:
-        raise BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
+        raise pcm.BrokenRecordingError(f"truncated, the frame at byte {position:,} is incomplete")
     if not size:
-        raise BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
+        raise pcm.BrokenRecordingError(f"damaged at byte {position:,}, expected an MPEG audio frame")
     return size
 
 
@@ -218,4 +211,6 @@ def _is_mpeg(header: bytes) -> bool:
     return len(header) >= 4 and header[0] == 0xFF and header[1] & 0xE0 == 0xE0 and header[1] & 0x06 != 0
 
 
-MPEG: Final = Container(_is_mpeg, lambda file, start, _: inspect_mpeg(read_from(file, 0), start), after_zeros=True)
+MPEG: Final = pcm.Container(
+    _is_mpeg, lambda file, start, _: inspect_mpeg(pcm.read_from(file, 0), start), after_zeros=True
+)

@@ -11,14 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from tts_prep.preprocess.audio.containers.stream import (
-    BrokenRecordingError,
-    Container,
-    Stream,
-    begins_with,
-    read_from,
-    several_streams,
-)
+from tts_prep.preprocess.audio.containers import stream as pcm
 
 # A stream begins with STREAMINFO; in the second form it is the last block of metadata.
 _BEGINNINGS = (b"fLaC\x00\x00\x00\x22", b"fLaC\x80\x00\x00\x22")
@@ -28,7 +21,7 @@ _MAX_TAIL = 1 << 20
 _TOTAL_MASK = (1 << 36) - 1
 
 
-def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
+def inspect_flac(file: FileIO, start: int, size: int) -> pcm.Stream:
     """Inspect a FLAC file. libsndfile reads only the first of several streams, and no stream of unknown length.
 
     Args:
@@ -41,10 +34,10 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
     """
     head = os.pread(file.fileno(), 42, start)
     if len(head) < 42 or head[:8] not in _BEGINNINGS:
-        raise BrokenRecordingError("truncated or damaged, expected 42 bytes of STREAMINFO")
+        raise pcm.BrokenRecordingError("truncated or damaged, expected 42 bytes of STREAMINFO")
     second = _find_beginning(file, start + 8, size)
     if second is not None:
-        raise BrokenRecordingError(several_streams(second))
+        raise pcm.BrokenRecordingError(pcm.several_streams(second))
     max_block = int.from_bytes(head[10:12], "big")
     properties = int.from_bytes(head[18:26], "big")
     total = properties & _TOTAL_MASK
@@ -57,15 +50,15 @@ def inspect_flac(file: FileIO, start: int, size: int) -> Stream:
     end = _end_of_last_frame(tail, max_block, total)
     if total:
         if end is not None and end != total:
-            raise BrokenRecordingError(f"damaged, {end:,} samples, the header says {total:,}")
-        return Stream("FLAC", total)
+            raise pcm.BrokenRecordingError(f"damaged, {end:,} samples, the header says {total:,}")
+        return pcm.Stream("FLAC", total)
     if end is None:
-        raise BrokenRecordingError("truncated, the last frame is incomplete")
+        raise pcm.BrokenRecordingError("truncated, the last frame is incomplete")
     if end > _TOTAL_MASK:
-        raise BrokenRecordingError(f"damaged, the last frame ends at sample {end:,}")
-    data = bytearray(read_from(file, start))
+        raise pcm.BrokenRecordingError(f"damaged, the last frame ends at sample {end:,}")
+    data = bytearray(pcm.read_from(file, start))
     data[18:26] = (properties | end).to_bytes(8, "big")
-    return Stream("FLAC", end, contents=bytes(data))
+    return pcm.Stream("FLAC", end, contents=bytes(data))
 
 
 def _find_beginning(file: FileIO, position: int, size: int) -> int | None:
@@ -182,7 +175,7 @@ class _Page:
     granule: int
 
 
-def inspect_ogg(data: bytes) -> Stream:
+def inspect_ogg(data: bytes) -> pcm.Stream:
     """Walk the pages of an Ogg file.
 
     libogg skips pages with a wrong checksum, and libsndfile reads only the first of several streams. It decodes Opus
@@ -194,13 +187,13 @@ def inspect_ogg(data: bytes) -> Stream:
     pages = _pages(data)
     first = data[pages[0].body : pages[0].end]
     if first.startswith(b"OpusHead") and len(first) >= 19:
-        return Stream("Ogg", contents=_opus(data, pages))
+        return pcm.Stream("Ogg", contents=_opus(data, pages))
     if first.startswith(b"\x7fFLAC"):
         return _flac(data, pages)
     if not first.startswith(b"\x01vorbis"):
         name = first[:8].decode("ascii", "replace").strip()
-        raise BrokenRecordingError(f"Ogg with a stream that begins {name!r}, expected Vorbis, Opus or FLAC")
-    return Stream("Ogg")
+        raise pcm.BrokenRecordingError(f"Ogg with a stream that begins {name!r}, expected Vorbis, Opus or FLAC")
+    return pcm.Stream("Ogg")
 
 
 def _pages(data: bytes) -> list[_Page]:
@@ -211,26 +204,26 @@ def _pages(data: bytes) -> list[_Page]:
         header = data[position : position + 27]
         if len(header) < 27 or header[:5] != b"OggS\0":
             if (len(header) < 27 and b"OggS".startswith(header[:4])) or header[:4] == b"OggS":
-                raise BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
-            raise BrokenRecordingError(f"damaged at byte {position:,}, expected an Ogg page")
+                raise pcm.BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
+            raise pcm.BrokenRecordingError(f"damaged at byte {position:,}, expected an Ogg page")
         kind, granule, found_serial, found_sequence, checksum, n_segments = struct.unpack("<5xBqIIIB", header)
         body = position + 27 + n_segments
         end = body + sum(data[position + 27 : body])
         if end > len(data) or body > len(data):
-            raise BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
+            raise pcm.BrokenRecordingError(f"truncated, the page at byte {position:,} is incomplete")
         if pages and (ended or kind & _BEGINS or found_serial != serial):
-            raise BrokenRecordingError(several_streams(position))
+            raise pcm.BrokenRecordingError(pcm.several_streams(position))
         if page_checksum(data[position:end]) != checksum:
-            raise BrokenRecordingError(f"damaged, the checksum of the page at byte {position:,} does not match")
+            raise pcm.BrokenRecordingError(f"damaged, the checksum of the page at byte {position:,} does not match")
         if pages and found_sequence != (sequence + 1) & 0xFFFFFFFF:
-            raise BrokenRecordingError(
+            raise pcm.BrokenRecordingError(
                 f"damaged, page {found_sequence} at byte {position:,}, expected page {sequence + 1}"
             )
         pages.append(_Page(position, body, end, data[position + 27 : body], granule))
         serial, sequence, ended = found_serial, found_sequence, bool(kind & _ENDS)
         position = end
     if not ended:
-        raise BrokenRecordingError(f"truncated, none of its {len(pages)} pages is marked as the last")
+        raise pcm.BrokenRecordingError(f"truncated, none of its {len(pages)} pages is marked as the last")
     return pages
 
 
@@ -270,10 +263,10 @@ def _packets(data: bytes, pages: list[_Page]) -> Iterator[bytes]:
                 yield b"".join(parts)
                 parts = []
     if parts:
-        raise BrokenRecordingError("truncated, the last packet is incomplete")
+        raise pcm.BrokenRecordingError("truncated, the last packet is incomplete")
 
 
-def _flac(data: bytes, pages: list[_Page]) -> Stream:
+def _flac(data: bytes, pages: list[_Page]) -> pcm.Stream:
     """Return the FLAC stream in an Ogg file, as a file of its own."""
     packets = _packets(data, pages)
     # The first packet has 9 bytes of its own before the beginning of a native stream; each other one is a block.
@@ -283,8 +276,8 @@ def _flac(data: bytes, pages: list[_Page]) -> Stream:
         stream = inspect_flac(file, 0, len(native))
     total = pages[-1].granule
     if stream.n_samples is not None and total > 0 and stream.n_samples != total:
-        raise BrokenRecordingError(f"damaged, {stream.n_samples:,} samples, the last page says {total:,}")
-    return Stream("FLAC", stream.n_samples, contents=stream.contents or native)
+        raise pcm.BrokenRecordingError(f"damaged, {stream.n_samples:,} samples, the last page says {total:,}")
+    return pcm.Stream("FLAC", stream.n_samples, contents=stream.contents or native)
 
 
 def page_checksum(page: bytes) -> int:
@@ -294,5 +287,5 @@ def page_checksum(page: bytes) -> int:
     return int(f"{reflected:032b}"[::-1], 2)
 
 
-FLAC: Final = Container(begins_with(b"fLaC"), inspect_flac)
-OGG: Final = Container(begins_with(b"OggS"), lambda file, start, _: inspect_ogg(read_from(file, start)))
+FLAC: Final = pcm.Container(pcm.begins_with(b"fLaC"), inspect_flac)
+OGG: Final = pcm.Container(pcm.begins_with(b"OggS"), lambda file, start, _: inspect_ogg(pcm.read_from(file, start)))

@@ -9,17 +9,10 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from tts_prep.corpora import transcripts
 from tts_prep.corpora.filelist import seconds
 from tts_prep.corpora.folder import NORMALIZED
 from tts_prep.corpora.template import Template
-from tts_prep.corpora.transcripts import (
-    AUDIO_SUFFIXES,
-    chosen_subsets,
-    files_below,
-    first_file,
-    is_file,
-    read_transcript,
-)
 from tts_prep.errors import CorpusError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
@@ -183,12 +176,12 @@ class Layout:
             paths = {path for template in templates for path in root.glob(_pattern(template))}
             names = [path.relative_to(root).as_posix() for path in sorted(paths)]
         else:
-            names = sorted(files_below(root, AUDIO_SUFFIXES), key=lambda name: name.split("/"))
+            names = sorted(transcripts.files_below(root, transcripts.AUDIO_SUFFIXES), key=lambda name: name.split("/"))
         found = [(name, values) for name in names if (values := _of_path(root, templates, name)) is not None]
         if self.select:
             there = {values[self.select] for _, values in found}
             order = [name for pattern in self.subsets for name in sorted(there) if PurePosixPath(name).match(pattern)]
-            chosen = chosen_subsets(root, order, subsets) if order else []
+            chosen = transcripts.chosen_subsets(root, order, subsets) if order else []
             found = [one for one in found if one[1][self.select] in chosen]
             found.sort(key=lambda one: chosen.index(one[1][self.select]))
         if not found:
@@ -237,8 +230,8 @@ class Layout:
             yield path, values, ""
             return
         folder = path.rpartition("/")[0]
-        file = first_file(root, *(PurePosixPath(_below(one, values, folder)) for one in self.texts))
-        text = read_transcript(root, file, values.get("id", ""))
+        file = transcripts.first_file(root, *(PurePosixPath(_below(one, values, folder)) for one in self.texts))
+        text = transcripts.read_transcript(root, file, values.get("id", ""))
         name = "normalized" if file.endswith(NORMALIZED) else "text"
         yield f"{file}:1", text if isinstance(text, Failure) else values | {name: text}, ""
 
@@ -288,7 +281,7 @@ class Layout:
             return _below(templates[0], values, folder), {}
         for template in templates:
             if template.is_filled_by(values):
-                if is_file(root / (name := _below(template, values, folder))):
+                if transcripts.is_file(root / (name := _below(template, values, folder))):
                     return name, {}
                 continue
             for name in _glob(root, _below(template, values, folder, glob.escape)):
@@ -301,7 +294,7 @@ class Layout:
 
 def _of_path(root: Path, templates: Sequence[Template], name: str) -> Values | None:
     """Return the values of the first template that a path fits, also if it ends before the template begins."""
-    stem = name.rpartition(".")[0] if name.lower().endswith(AUDIO_SUFFIXES) else name
+    stem = name.rpartition(".")[0] if name.lower().endswith(transcripts.AUDIO_SUFFIXES) else name
     for template in templates:
         is_whole = template.source.startswith("/")
         parts = stem.split("/") if is_whole else [root.absolute().name, *stem.split("/")]
@@ -331,7 +324,9 @@ def _glob(root: Path, pattern: str) -> list[str]:
     except (OSError, ValueError):
         # A name that no file can have, or a folder that cannot be read: the row fails, as its recording is missing.
         found = []
-    return [path.relative_to(root).as_posix() for path in found if path.name.lower().endswith(AUDIO_SUFFIXES)]
+    return [
+        path.relative_to(root).as_posix() for path in found if path.name.lower().endswith(transcripts.AUDIO_SUFFIXES)
+    ]
 
 
 def _id_of(line: str) -> str:

@@ -10,15 +10,7 @@ from tts_prep.english.heteronyms import HETERONYMS, choose_pronunciations
 from tts_prep.english.heteronyms import VERSION as HETERONYMS_VERSION
 from tts_prep.english.normalization import normalize_english
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
-from tts_prep.preprocess.text.frontends.frontend import (
-    GUESSED_WORDS,
-    LIKELY_LANGUAGE,
-    SPACE,
-    UNSPOKEN_CHARACTERS,
-    Symbols,
-    VocabFrontend,
-    join_symbols,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -39,7 +31,7 @@ _VOICELESS: Final = frozenset(("P", "T", "K", "F", "TH"))
 _SIBILANTS: Final = frozenset(("S", "Z", "SH", "ZH", "CH", "JH"))
 
 
-class ArpabetFrontend(VocabFrontend):
+class ArpabetFrontend(frontends.VocabFrontend):
     """American English in ARPAbet, with a start and an end symbol, as in Parakeet's ``English``.
 
     Phonemes as text are symbols separated by spaces, with ``▁`` for the symbol space:
@@ -63,7 +55,7 @@ class ArpabetFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
@@ -75,7 +67,11 @@ class ArpabetFrontend(VocabFrontend):
         self.spaced = True
         if self.vocab.start_symbol and self.vocab.end_symbol:
             self.vocab = self.vocab.arranged(ends=True)
-        spaced = [symbol for symbol in self.vocab.symbols if symbol != " " and (" " in symbol or symbol in ("", SPACE))]
+        spaced = [
+            symbol
+            for symbol in self.vocab.symbols
+            if symbol != " " and (" " in symbol or symbol in ("", frontends.SPACE))
+        ]
         if spaced:
             raise ConfigurationError(
                 f"symbols: a symbol must not be empty, contain a space or be '▁', found {spaced[0]!r}"
@@ -117,7 +113,7 @@ class ArpabetFrontend(VocabFrontend):
                 spoken = True
         if not spoken:
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
-        return join_symbols(self._as_in_table(_single_spaces(symbols)))
+        return frontends.join_symbols(self._as_in_table(_single_spaces(symbols)))
 
     def _as_in_table(self, symbols: list[str]) -> list[str]:
         """Return symbols as a table with prefixed phones has them."""
@@ -168,12 +164,12 @@ class ArpabetFrontend(VocabFrontend):
         """Yield unknown symbols, words that are not in the dictionary, marks that are not spoken, and foreign texts."""
         yield from super().remarks(text, phonemes, language)
         if likely := likely_language(text, "en"):
-            yield LIKELY_LANGUAGE, likely
+            yield frontends.LIKELY_LANGUAGE, likely
         for kind, token in _tokens(text):
             if kind == "word" and self._known(token) is None:
-                yield GUESSED_WORDS, token.lower()
+                yield frontends.GUESSED_WORDS, token.lower()
             elif kind == "mark" and token in _NOT_SPOKEN and token != "'":
-                yield UNSPOKEN_CHARACTERS, token
+                yield frontends.UNSPOKEN_CHARACTERS, token
 
     def software(self) -> dict[str, str]:
         """Return the versions of the dictionary, of the rules for heteronyms, and of espeak-ng."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tts_prep import doors
 from tts_prep.errors import CorruptStoreError
+from tts_prep.format import layout
 from tts_prep.format.contents.index import open_index
 from tts_prep.format.contents.index_writer import IndexSummary, build_index
 from tts_prep.format.contents.shard import CheckedShard, FindLocations, ShardHeader
@@ -20,16 +21,6 @@ from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.columns import CategoryColumn
 from tts_prep.format.hdf5.datasets import Locations, location_crc32, map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import (
-    CORRECTIONS,
-    FAILURES,
-    INDEX,
-    OOD_TEXTS,
-    PLAN,
-    PROVENANCE,
-    shard_name,
-    shard_number,
-)
 from tts_prep.format.records.manifest import FileEntry, Manifest, write_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance
 from tts_prep.format.records.remarks import Remarks
@@ -53,13 +44,13 @@ class StoredShard:
     def of(cls, checked: CheckedShard) -> StoredShard:
         """Return the entry and the header of a checked shard."""
         header = checked.header
-        entry = FileEntry(shard_name(checked.number), checked.digest.size, header.rows, checked.digest.sha256)
+        entry = FileEntry(layout.shard_name(checked.number), checked.digest.size, header.rows, checked.digest.sha256)
         return cls(entry, replace(header, mel_statistics={}))
 
     @property
     def number(self) -> int:
         """The number of the shard."""
-        number = shard_number(self.entry.file)
+        number = layout.shard_number(self.entry.file)
         assert number is not None
         return number
 
@@ -95,9 +86,9 @@ def assemble_store(
     failures = write_failures(store, headers)
     summary = build_index(store, [store / shard.entry.file for shard in shards], list(files), find)
     ood_texts = _ood_entry(store, first, find)
-    datasets = {INDEX: _listed(summary.places)}
+    datasets = {layout.INDEX: _listed(summary.places)}
     if ood_texts:
-        datasets[OOD_TEXTS] = located(store / OOD_TEXTS, find)
+        datasets[layout.OOD_TEXTS] = located(store / layout.OOD_TEXTS, find)
     provenance = _provenance(store)
     manifest = Manifest(
         configuration=first.configuration,
@@ -110,14 +101,14 @@ def assemble_store(
         mel_statistics=_mel_entry(summary.mel, first),
         totals={},
         shards=tuple(shard.entry for shard in shards),
-        index=file_entry(store / INDEX, INDEX, summary.rows),
-        failures=file_entry(store / FAILURES, FAILURES, len(failures)),
+        index=file_entry(store / layout.INDEX, layout.INDEX, summary.rows),
+        failures=file_entry(store / layout.FAILURES, layout.FAILURES, len(failures)),
         ood_texts=ood_texts,
         remarks=Remarks.merged(header.remarks for header in headers).summary(),
-        plan_file=file_entry(store / PLAN, PLAN, len(shards)),
+        plan_file=file_entry(store / layout.PLAN, layout.PLAN, len(shards)),
         corrections=_corrections_entry(store),
         provenance=provenance.as_dict(),
-        provenance_file=file_entry(store / PROVENANCE, PROVENANCE, 1) if provenance.as_dict() else None,
+        provenance_file=file_entry(store / layout.PROVENANCE, layout.PROVENANCE, 1) if provenance.as_dict() else None,
         array_files=files,
         datasets=datasets,
     )
@@ -135,8 +126,8 @@ def _check_same_settings(store: Path, shards: Sequence[StoredShard]) -> None:
 
 def _with_totals(store: Path, manifest: Manifest, headers: Sequence[ShardHeader], summary: IndexSummary) -> Manifest:
     """Return a manifest with speakers and totals, from the new index."""
-    places = manifest.datasets[INDEX]
-    index = open_index(map_file(store / INDEX), places, summary.rows, manifest.specs, len(headers))
+    places = manifest.datasets[layout.INDEX]
+    index = open_index(map_file(store / layout.INDEX), places, summary.rows, manifest.specs, len(headers))
     speakers = index.column("speaker")
     assert isinstance(speakers, CategoryColumn)
     totals = {
@@ -202,7 +193,7 @@ def write_failures(store: Path, headers: Iterable[ShardHeader]) -> list[dict[str
     # Fixed order: a header read from a file has its keys in another order than a new one.
     keys = ("id", "where", "stage", "reason")
     failures = [{key: failure[key] for key in keys} for header in headers for failure in header.failures]
-    with replacing(store / FAILURES) as partial:
+    with replacing(store / layout.FAILURES) as partial:
         text = "".join(json.dumps(failure, ensure_ascii=False) + "\n" for failure in failures)
         partial.write_text(text, encoding="utf-8")
     return failures
@@ -218,9 +209,9 @@ def file_entry(path: Path, file: str, rows: int) -> FileEntry:
 
 
 def _corrections_entry(store: Path) -> FileEntry | None:
-    if not os.path.lexists(store / CORRECTIONS):
+    if not os.path.lexists(store / layout.CORRECTIONS):
         return None
-    return file_entry(store / CORRECTIONS, CORRECTIONS, len(doors.need("corrections", "read")(store)))
+    return file_entry(store / layout.CORRECTIONS, layout.CORRECTIONS, len(doors.need("corrections", "read")(store)))
 
 
 def _provenance(store: Path) -> Provenance:
@@ -236,9 +227,9 @@ def _ood_entry(store: Path, shard: ShardHeader, find: FindLocations) -> FileEntr
     text = shard.configuration.get("text", {})
     if not isinstance(text, dict) or not text.get("ood_texts"):
         return None
-    path = stored_file(store, OOD_TEXTS)
+    path = stored_file(store, layout.OOD_TEXTS)
     try:
         rows = doors.need("ood", "check")(path, find).rows
     except CorruptStoreError as error:
         raise CorruptStoreError(f"{error}; see --ood-texts of 'tts-prep verify'") from error
-    return file_entry(path, OOD_TEXTS, rows)
+    return file_entry(path, layout.OOD_TEXTS, rows)

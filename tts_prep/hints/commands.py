@@ -1,7 +1,9 @@
-"""Hints for words and options that have another name here, and for folders that a reader does not recognize."""
+"""Hints for words and options that have another name here, and for folders and recordings that are not as expected."""
 
 import difflib
+import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -9,6 +11,9 @@ import click
 from tts_prep.format.files.paths import is_archive, is_store, store_around
 from tts_prep.format.layout import SHARDS
 from tts_prep.preprocess.corpora.corpus import CORPORA, all_corpora, get_corpus
+
+_MAX_ENTRIES = 200_000
+"""The maximum number of files of a folder that are searched for names like that of a missing recording."""
 
 _FOLDERS = ("output", "output-dir", "out", "out-dir", "o", "store", "corpus", "input", "input-dir", "data", "data-dir")
 
@@ -104,3 +109,29 @@ def what_it_is(reader: str, corpus: Path) -> str:
             f"{corpus} is a folder, expected a list with one recording per line; 'tts-prep recordings' reads a folder"
         )
     return ""
+
+
+def missing_recording(root: Path, audio: str) -> str:
+    """Return an error message for a missing recording.
+
+    Args:
+        root: the folder of relative audio paths.
+        audio: the path of the recording in the corpus.
+    """
+    path = root / audio
+    parent = next((parent for parent in Path(audio).parents if os.path.isdir(root / parent)), None)  # noqa: PTH112
+    if parent is None:
+        return f"{audio}: no such file; the folder of relative audio paths does not exist"
+    if parent != Path(audio).parent:
+        folder = parent / Path(audio).parts[len(parent.parts)]
+        return f"{audio}: no such file, and no folder {folder}; are audio paths relative to another folder?"
+    stem = path.stem.lower()
+    try:
+        with os.scandir(path.parent) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MAX_ENTRIES) if entry.name.lower().startswith(stem))
+    except OSError:
+        names = []
+    if not names:
+        return f"{audio}: no such file"
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return f"{audio}: no such file; its folder contains {shown}"

@@ -17,18 +17,8 @@ from tts_prep.preprocess.audio.filter_bank import filter_bank
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.source_utterance import SourceUtterance
+from tts_prep.preprocess.text import language_codes
 from tts_prep.preprocess.text.frontends.frontend import NO_PHONEMES
-from tts_prep.preprocess.text.language_codes import (
-    COMMON,
-    WORD,
-    arpabet_phones,
-    espeak_lacks,
-    is_comparable,
-    is_labels,
-    is_pinyin,
-    other_language,
-    subtags,
-)
 
 _MAX_TEXTS = 200
 
@@ -55,7 +45,7 @@ def notes(corpus: Path, store: Path, config: Configuration) -> list[str]:
     """Return notes about probable mistakes."""
     mel, text = config.mel, config.text
     found = []
-    if text.frontend_name == "espeak" and (lacks := espeak_lacks(text.language)):
+    if text.frontend_name == "espeak" and (lacks := language_codes.espeak_lacks(text.language)):
         found.append(f"note: phones of espeak-ng for '{text.language}' are incomplete: {lacks}")
     if corpus.is_dir() and store.absolute().resolve().is_relative_to(corpus.absolute().resolve()):
         found.append(f"note: the store {store} is inside the corpus")
@@ -186,16 +176,19 @@ class TextKind:
 
     def is_read(self, frontend: str, language: str) -> bool:
         """Return whether a frontend reads such texts as what they are."""
-        return frontend == self.read_by or (self.read_in != "" and subtags(language)[0] == self.read_in)
+        return frontend == self.read_by or (self.read_in != "" and language_codes.subtags(language)[0] == self.read_in)
 
 
 TEXT_KINDS: Final = (
     TextKind("phonemes (IPA)", _PHONETIC.intersection, "--frontend phonemes does not", "phonemes"),
     TextKind(
-        "ARPAbet", lambda text: arpabet_phones(text), "--frontend phonemes --symbols parakeet does not", "phonemes"
+        "ARPAbet",
+        lambda text: language_codes.arpabet_phones(text),
+        "--frontend phonemes --symbols parakeet does not",
+        "phonemes",
     ),
-    TextKind("pinyin with tones", is_pinyin, "--language zh does not", "phonemes", "zh"),
-    TextKind("labels with times", is_labels, "and numbers for words"),
+    TextKind("pinyin with tones", language_codes.is_pinyin, "--language zh does not", "phonemes", "zh"),
+    TextKind("labels with times", language_codes.is_labels, "and numbers for words"),
     TextKind("paths of recordings", _RECORDING.fullmatch, "so look at the order of the columns"),
 )
 """What frontends would misread without a remark."""
@@ -214,7 +207,7 @@ def language_of_texts(texts: Iterable[str], language: str) -> str | None:
     Many texts together show a language better than each of them: common words are counted in all. Pinyin with tones is
     ``zh``, and so are texts without any kana that are to be Japanese.
     """
-    own = subtags(language)[0]
+    own = language_codes.subtags(language)[0]
     found: Counter[str] = Counter()
     n_words = n_pinyin = n_hanzi = n_kana = 0
     for text in texts:
@@ -222,13 +215,13 @@ def language_of_texts(texts: Iterable[str], language: str) -> str | None:
             n_kana += len(_KANA.findall(text))
             n_hanzi += len(_HANZI.findall(text))
         lower = text.lower()
-        words = WORD.findall(lower)
+        words = language_codes.WORD.findall(lower)
         n_words += len(words)
         n_pinyin += len(_PINYIN.findall(lower))
-        if is_comparable(text, language):
-            found.update(filter(None, map(COMMON.get, words)))
+        if language_codes.is_comparable(text, language):
+            found.update(filter(None, map(language_codes.COMMON.get, words)))
     if own not in ("zh", "cmn") and n_words >= _ENOUGH_OF_ALL and 2 * n_pinyin > n_words:
         return "zh"
     if n_hanzi >= _ENOUGH_HANZI and not n_kana:
         return "zh"
-    return other_language(found, own, _ENOUGH_OF_ALL)
+    return language_codes.other_language(found, own, _ENOUGH_OF_ALL)

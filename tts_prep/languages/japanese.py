@@ -12,14 +12,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.latin import english, kana, parts, without_accents
-from tts_prep.preprocess.text.frontends.frontend import (
-    OTHER_LANGUAGE,
-    Symbols,
-    VocabFrontend,
-    check_choice,
-    join_symbols,
-    remarks_of_script,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.typography import without_controls
@@ -60,7 +53,7 @@ MAX_CHARACTERS = 500
 """The maximum length of a text. Open JTalk takes quadratic time: 0.7 s for 500 letters, 14 s for 2,000."""
 
 
-class JapaneseFrontend(VocabFrontend):
+class JapaneseFrontend(frontends.VocabFrontend):
     """Japanese in Open JTalk's phones. Numbers are read by Open JTalk.
 
     Phonemes as text are phones separated by spaces, ``k o N n i ch i w a``. ``U`` and ``I`` are unvoiced vowels, ``N``
@@ -83,13 +76,13 @@ class JapaneseFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "ja",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
         *,
         style: str = "phones",
     ) -> None:
-        check_choice("style", style, STYLES)
+        frontends.check_choice("style", style, STYLES)
         if not is_japanese(language):
             raise ConfigurationError(
                 f"language: the frontend 'japanese' supports Japanese only, found {language!r}; use --language ja"
@@ -127,7 +120,7 @@ class JapaneseFrontend(VocabFrontend):
         symbols = list(self._prosody(text) if self._style == "prosody" else self._phones(text))
         if not any(symbol.isalpha() for symbol in symbols):
             raise TextError(f"nothing to speak in {text[:60]!r}")
-        return join_symbols(symbols)
+        return frontends.join_symbols(symbols)
 
     def _phones(self, text: str) -> Iterator[str]:
         position = 0
@@ -172,8 +165,8 @@ class JapaneseFrontend(VocabFrontend):
         """Yield unknown symbols, words read as English, hyphens, which are silent, and texts that are not Japanese."""
         yield from super().remarks(text, phonemes, language)
         for match in _LATIN.finditer(_composed(text)):
-            yield from [(OTHER_LANGUAGE, f"en: {word}") for _, word in _latin(match[0]) if word]
-        yield from remarks_of_script(text, "ja")
+            yield from [(frontends.OTHER_LANGUAGE, f"en: {word}") for _, word in _latin(match[0]) if word]
+        yield from frontends.remarks_of_script(text, "ja")
 
     def software(self) -> dict[str, str]:
         """Return the versions of Open JTalk's package, of its dependencies, and of espeak-ng for English words."""

@@ -12,15 +12,7 @@ from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.languages.latin import LATIN_WORD, parts, without_accents
-from tts_prep.preprocess.text.frontends.frontend import (
-    FOREIGN_LETTERS,
-    LIKELY_LANGUAGE,
-    OTHER_LANGUAGE,
-    Symbols,
-    VocabFrontend,
-    join_symbols,
-    made_once,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
@@ -165,7 +157,7 @@ _RESPELLED: Final = {"밟(?=[가-앃자-핗])": "밥", "넓(?=죽|둥글)": "넙
 _SPACES: Final = re.compile(r"\s+")
 
 
-class KoreanFrontend(VocabFrontend):
+class KoreanFrontend(frontends.VocabFrontend):
     """Korean in jamo, by the rules of standard pronunciation.
 
     Phonemes as text are jamo separated by spaces, with ``▁`` between words: 국물 is pronounced 궁물, ``ᄀ ᅮ ᆼ ᄆ ᅮ ᆯ``.
@@ -186,7 +178,7 @@ class KoreanFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "ko",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
@@ -224,7 +216,7 @@ class KoreanFrontend(VocabFrontend):
         for pattern, respelled in _RESPELLED.items():
             if pattern[0] in korean:
                 korean = re.sub(pattern, respelled, korean)
-        return join_symbols(self._symbols(self._pronounce(korean)))
+        return frontends.join_symbols(self._symbols(self._pronounce(korean)))
 
     def _latin(self, word: str) -> str:
         """Return a word in Latin letters in Hangul, by the CMU dictionary, or by letter where it has none."""
@@ -247,12 +239,14 @@ class KoreanFrontend(VocabFrontend):
         Hyphens are symbols of its table.
         """
         yield from super().remarks(text, phonemes, language)
-        yield from ((FOREIGN_LETTERS, letter) for letter in _GREEK.findall(text))
+        yield from ((frontends.FOREIGN_LETTERS, letter) for letter in _GREEK.findall(text))
         yield from (
-            (OTHER_LANGUAGE, f"en: {word}") for word in LATIN_WORD.findall(without_accents(text)) if not word.isupper()
+            (frontends.OTHER_LANGUAGE, f"en: {word}")
+            for word in LATIN_WORD.findall(without_accents(text))
+            if not word.isupper()
         )
         if likely := likely_language(text, "ko"):
-            yield LIKELY_LANGUAGE, likely
+            yield frontends.LIKELY_LANGUAGE, likely
 
     def software(self) -> dict[str, str]:
         """Return the versions of the packages for pronunciation and parts of speech."""
@@ -269,7 +263,7 @@ def _import_packages() -> tuple[Any, Any]:
         from ko_speech_tools import G2p
         from ko_speech_tools.g2p.english import convert_eng
 
-        pronounce = made_once(G2p)
+        pronounce = frontends.made_once(G2p)
     except ImportError as error:
         raise MissingPackageError(
             f"the frontend 'korean' needs the package {error.name or 'mecab-ko'}; install it with: "

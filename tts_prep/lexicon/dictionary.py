@@ -15,13 +15,7 @@ from tts_prep.format.records.manifest import read_manifest
 from tts_prep.lexicon.words import UNSPACED, WORD, key_of
 from tts_prep.preprocess.configuration.records import Configuration, Pronunciation
 from tts_prep.preprocess.make.phonemizing import TextReader
-from tts_prep.preprocess.text.frontends.frontend import (
-    FOREIGN_LETTERS,
-    GUESSED_WORDS,
-    OTHER_LANGUAGE,
-    Frontend,
-    get_frontend,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.quantities import count_text
 
@@ -42,10 +36,10 @@ REASONS: Final = ("not read", "letters not spoken", "read by letters", "read in 
 """Why a pronunciation is unsure, the least sure first."""
 
 _WORD: Final = re.compile(rf"{WORD}(?:'(?!\w))?")
-_OF_REMARKS: Final = {FOREIGN_LETTERS: 1, OTHER_LANGUAGE: 3, GUESSED_WORDS: 4}
+_OF_REMARKS: Final = {frontends.FOREIGN_LETTERS: 1, frontends.OTHER_LANGUAGE: 3, frontends.GUESSED_WORDS: 4}
 
 
-def read_lexicon(path: Path, frontend: Frontend) -> tuple[Pronunciation, ...]:
+def read_lexicon(path: Path, frontend: frontends.Frontend) -> tuple[Pronunciation, ...]:
     """Read words and their phones, which are in the notation of the frontend and in its table.
 
     A line is a word and its phones with a space between them, as in CMUdict, or with tabs: word, phones and, if it
@@ -109,7 +103,7 @@ def _lines(text: str, name: str) -> Iterator[tuple[str, str, str, str | None, st
         yield where, word, fields[0].partition(" #")[0].strip(), language or None, speaker
 
 
-def phones_of(where: str, phones: str, frontend: Frontend) -> str:
+def phones_of(where: str, phones: str, frontend: frontends.Frontend) -> str:
     """Return phones as the frontend writes them.
 
     Raises:
@@ -190,7 +184,7 @@ def unsure_words(dataset: UtteranceDataset) -> list[UnsureWord]:
     return sorted(found, key=lambda one: (REASONS.index(one.reason), -one.count, one.word, one.language))
 
 
-def line_of(frontend: Frontend, word: str, language: str) -> str:
+def line_of(frontend: frontends.Frontend, word: str, language: str) -> str:
     """Return the line of a dictionary that has a word with the phones that a frontend reads.
 
     Raises:
@@ -201,14 +195,16 @@ def line_of(frontend: Frontend, word: str, language: str) -> str:
     return f"{key_of(word)}\t{frontend.phoneticize(word, language)}"
 
 
-def _dictionary() -> Frontend | None:
+def _dictionary() -> frontends.Frontend | None:
     try:
-        return get_frontend("arpabet")
+        return frontends.get_frontend("arpabet")
     except (ConfigurationError, MissingPackageError):
         return None
 
 
-def _judged(frontend: Frontend, word: str, language: str, dictionary: Frontend | None) -> Iterator[tuple[str, int]]:
+def _judged(
+    frontend: frontends.Frontend, word: str, language: str, dictionary: frontends.Frontend | None
+) -> Iterator[tuple[str, int]]:
     """Yield the phones of a word and the index of the reason to doubt them, if there is one."""
     try:
         phones = frontend.phoneticize(word, language)
@@ -224,7 +220,7 @@ def _judged(frontend: Frontend, word: str, language: str, dictionary: Frontend |
         yield phones, min(filter(None, reasons))
 
 
-def _by_letters(frontend: Frontend, word: str, language: str) -> str | None:
+def _by_letters(frontend: frontends.Frontend, word: str, language: str) -> str | None:
     try:
         return _sounds(" ".join(frontend.phoneticize(letter.upper(), language) for letter in word))
     except TextError:

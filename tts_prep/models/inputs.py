@@ -16,13 +16,7 @@ from tts_prep.models.function import SAMPLE_RATE, WAVEFORMS
 from tts_prep.preprocess.audio.framing import Waveform
 from tts_prep.preprocess.audio.reading import resample
 from tts_prep.preprocess.configuration.records import Configuration
-from tts_prep.preprocess.make.feature_inputs import (
-    ShardRecordings,
-    StoredRows,
-    float_waveform,
-    intact_shard,
-    stored_values,
-)
+from tts_prep.preprocess.make import feature_inputs
 from tts_prep.preprocess.plan.shard_plans import ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
@@ -64,8 +58,8 @@ class ShardInputs:
 
     def __init__(self, source: Source, number: int, plan: ShardPlan | None) -> None:
         self._source, self._number = source, number
-        self._stored = StoredRows(source.store, intact_shard(source.store, number))
-        self._recordings = ShardRecordings(plan, source.recipe) if plan and source.recipe else None
+        self._stored = feature_inputs.StoredRows(source.store, feature_inputs.intact_shard(source.store, number))
+        self._recordings = feature_inputs.ShardRecordings(plan, source.recipe) if plan and source.recipe else None
         self._seconds = self._stored.numbers("seconds").tolist()
         self._values: dict[str, Sequence[Any]] = {}
 
@@ -111,7 +105,7 @@ class ShardInputs:
             return self._stored.array(name, PHONEME)
         if name == "mels":
             return self._stored.array("mel", FRAME)
-        return stored_values(self._source.store, self._source.arrays[name], self._number, self._stored)
+        return feature_inputs.stored_values(self._source.store, self._source.arrays[name], self._number, self._stored)
 
     @property
     def _offset(self) -> np.float32:
@@ -127,7 +121,7 @@ class ShardInputs:
         if self._recordings:
             waveform = self._recordings.reader(rows.ids[position], rows.lengths[FRAME][position])()
         elif self._waveforms is not None:
-            waveform = float_waveform(self._waveforms[position])
+            waveform = feature_inputs.float_waveform(self._waveforms[position])
         else:
             raise FeatureError(NO_WAVEFORMS)
         rate = config.mel.sample_rate

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.kinds import make_feature as make_feature
     from tts_prep.preprocess.features.kinds import setting as setting
     from tts_prep.preprocess.make.asked import Part as Part
-    from tts_prep.preprocess.make.shard_run import finish_store as finish_store
+    from tts_prep.preprocess.make.resuming import finish_store as finish_store
     from tts_prep.preprocess.option import Option as Option
     from tts_prep.preprocess.run import Result as Result
     from tts_prep.preprocess.run import prepare as prepare

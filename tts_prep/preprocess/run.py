@@ -26,7 +26,6 @@ from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.make.asked import Asked
 from tts_prep.preprocess.make.examples import needs_energy
 from tts_prep.preprocess.make.folder import take_over_file
-from tts_prep.preprocess.make.phonemizing import with_collected_symbols
 from tts_prep.preprocess.make.shard_run import FailureLimit, ShardRun
 from tts_prep.preprocess.make.shards import MadeShard, get_ready, make_shard
 from tts_prep.preprocess.make.transaction import Change, StoreTransaction
@@ -84,7 +83,6 @@ def prepare(
 
     Example:
         >>> from pathlib import Path
-    from typing import TYPE_CHECKING
         >>> from tts_prep.preprocess import configure, prepare, read_corpus
         >>> rows, root = read_corpus("ljspeech", Path("LJSpeech-1.1"))
         >>> config = configure("ljspeech", settings={"text": {"frontend": "characters"}})
@@ -108,7 +106,7 @@ def prepare(
     if config.text.symbols == AUTO:
         # Read twice: for their symbols, and for the plan.
         items = list(items)
-        config = with_collected_symbols(config, items, jobs=asked.jobs, backend=asked.backend)
+        config = doors.need("symbols", "auto")(config, items, jobs=asked.jobs, backend=asked.backend)
     with (
         StoreTransaction.begin(store, change, asked) as transaction,
         worker_pool(asked.jobs, asked.backend, partial(get_ready, config, energy=needs_energy(features))) as pool,

@@ -18,14 +18,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from tts_prep.errors import (
-    CannotReadError,
-    ConfigurationError,
-    CorruptStoreError,
-    OfflineWarning,
-    StoreError,
-    WriteError,
-)
+from tts_prep import errors
 from tts_prep.format.files.paths import open_regular, stored_file
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST, PLAN, PROVENANCE
@@ -77,12 +70,12 @@ class CachedStore:
         outage: float | None = None,
     ) -> None:
         if size is not None and size < 1:
-            raise ConfigurationError(f"cache_size: expected a number of bytes >= 1, found {size}")
+            raise errors.ConfigurationError(f"cache_size: expected a number of bytes >= 1, found {size}")
         self._url = url
         self._cache = Path(cache).absolute()
         self._size = size
         if outage is not None and not 0 <= outage < math.inf:
-            raise ConfigurationError(f"outage: expected a number of seconds >= 0, found {outage}")
+            raise errors.ConfigurationError(f"outage: expected a number of seconds >= 0, found {outage}")
         self._patience = patience if outage is None else replace(patience, outage=outage)
         self._offline = offline
         self._connect()
@@ -92,7 +85,9 @@ class CachedStore:
             self._space.remove_remains()
         except OSError as error:
             if self._complete_version() is None:
-                raise WriteError(f"{self._cache}: cannot be written ({error.strerror}); give another cache") from error
+                raise errors.WriteError(
+                    f"{self._cache}: cannot be written ({error.strerror}); give another cache"
+                ) from error
             is_read_only = True
         self._version = self._open(offline, is_read_only)
 
@@ -143,20 +138,22 @@ class CachedStore:
         if complete is not None:
             return complete
         if offline:
-            raise StoreError(f"{self.url}: the cache has no complete copy of it; open it without offline first")
+            raise errors.StoreError(f"{self.url}: the cache has no complete copy of it; open it without offline first")
         try:
             data, version = self._manifest() if offline is False else self._asked()
-        except CannotReadError as error:
+        except errors.CannotReadError as error:
             end = "" if str(error).endswith("?") else "."
             complete = self._complete_version() if offline is None else None
             if complete is None:
                 without = "" if offline is False else " The cache has no complete copy of it."
-                raise CannotReadError(f"{error}{end}{without}") from error
-            warnings.warn(f"{error}{end} Opened the copy in the cache.", OfflineWarning, stacklevel=6)
+                raise errors.CannotReadError(f"{error}{end}{without}") from error
+            warnings.warn(f"{error}{end} Opened the copy in the cache.", errors.OfflineWarning, stacklevel=6)
             return complete
         if is_read_only:
             if version != self._complete_version():
-                raise WriteError(f"{self._cache}: cannot be written, and {self.url} has changed; give another cache")
+                raise errors.WriteError(
+                    f"{self._cache}: cannot be written, and {self.url} has changed; give another cache"
+                )
             return version
         self._place(self._versions / CURRENT, version.encode())
         self._place(self._folder(version) / MANIFEST, data)
@@ -168,10 +165,10 @@ class CachedStore:
         stall, silence = min(5, self._patience.stall), min(5, self._patience.silence)
         try:
             return self._manifest(replace(self._patience, attempts=attempts, wait=wait, stall=stall, silence=silence))
-        except CannotReadError as error:
+        except errors.CannotReadError as error:
             if not has_answered(error) and self._complete_version() is not None:
                 raise
-        except CorruptStoreError:
+        except errors.CorruptStoreError:
             pass  # what came was broken, or is being replaced
         return self._manifest()
 
@@ -189,7 +186,7 @@ class CachedStore:
                 return None
             folder = self._folder(version)
             files = read_manifest(folder).files
-        except (OSError, ValueError, StoreError):
+        except (OSError, ValueError, errors.StoreError):
             return None
         read = (entry for entry in files if entry.file not in _NOT_LOADED)
         return version if all(has_size(folder / entry.file, entry.size) for entry in read) else None
@@ -223,7 +220,7 @@ class CachedStore:
             partial.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             where = error.filename or path.parent
-            raise WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
+            raise errors.WriteError(f"{where}: cannot be made ({error.strerror}); give another cache") from error
         return written_once(path, partial, is_made, self._longest_wait if wait else None)
 
     def ensure_open(self) -> None:
@@ -238,15 +235,15 @@ class CachedStore:
         """Raise a StoreError if the server has another version, or none, unless it is away or not to be asked."""
         try:
             is_current = self._offline or self._manifest()[1] == self._version
-        except CannotReadError:
+        except errors.CannotReadError:
             return
-        except StoreError:
+        except errors.StoreError:
             is_current = False
         if not is_current:
             raise self._replaced()
 
-    def _replaced(self) -> StoreError:
-        return StoreError(f"{self.url}: the store was replaced since it was opened; open it again")
+    def _replaced(self) -> errors.StoreError:
+        return errors.StoreError(f"{self.url}: the store was replaced since it was opened; open it again")
 
     def has(self, entry: FileEntry) -> bool:
         """Return whether a file is in the cache."""
@@ -269,7 +266,7 @@ class CachedStore:
         self._base = (self.folder / MANIFEST).stat().st_size + sum(entry.size for entry in base)
         needed = self._base + max((entry.size for entry in others), default=0)
         if self._size < needed:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"cache_size: {self._size:,} bytes, expected at least {needed:,}: the index and the largest file of "
                 f"{self.url}"
             )
@@ -300,8 +297,8 @@ class CachedStore:
             self._space.reserve(file, entry.size, longest, self._next_use, use)
             try:
                 self._server.download(entry, file, stop)
-            except StoreError as error:
-                if not isinstance(error, WriteError | CannotReadError):
+            except errors.StoreError as error:
+                if not isinstance(error, errors.WriteError | errors.CannotReadError):
                     self.check_current()
                 raise
 
@@ -352,7 +349,7 @@ class CachedStore:
                 with contextlib.suppress(OSError):  # of a cache that is read-only
                     os.utime(file.fileno())
                 return map_open_file(path, file)
-        except (CorruptStoreError, FileNotFoundError):
+        except (errors.CorruptStoreError, FileNotFoundError):
             if self.has(entry):
                 raise
             return None
@@ -460,7 +457,7 @@ class CachedStore:
         # Without an end: they are all running, because the pool takes its tasks in order.
         wait_for(earlier)
         # An error is raised when the file is used.
-        with contextlib.suppress(StoreError, Stopped):
+        with contextlib.suppress(errors.StoreError, Stopped):
             self.fetch(entry, wait=False, stop=stop)
 
     def _is_linked(self, entry: FileEntry, path: Path) -> bool:
@@ -482,7 +479,7 @@ class CachedStore:
                 continue
             try:
                 manifest: Manifest = read_manifest(folder / self._server.name())
-            except StoreError:
+            except errors.StoreError:
                 continue
             for entry in manifest.files:
                 path = folder / self._server.name() / entry.file

@@ -13,15 +13,7 @@ from threading import Event
 from typing import Any, Final, TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tts_prep.errors import (
-    CannotReadError,
-    ConfigurationError,
-    CorruptStoreError,
-    MissingPackageError,
-    StoreError,
-    TtsPrepError,
-    WriteError,
-)
+from tts_prep import errors
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, parse_manifest
@@ -85,18 +77,22 @@ class Server:
         """Check the URL, and return its parts."""
         if self.scheme not in PACKAGES:
             schemes = ", ".join(f"{name}://" for name in PACKAGES)
-            raise ConfigurationError(f"{self.shown}: expected a URL that starts with {schemes}")
+            raise errors.ConfigurationError(f"{self.shown}: expected a URL that starts with {schemes}")
         try:
             parts = urlsplit(self.url)
             has_host = bool(parts.hostname) and parts.port != 0 if self._is_web else bool(parts.netloc)
         except ValueError as error:  # such as a port that is no number
-            raise ConfigurationError(f"{self.shown}: not a URL; expected one such as s3://bucket/store") from error
+            raise errors.ConfigurationError(
+                f"{self.shown}: not a URL; expected one such as s3://bucket/store"
+            ) from error
         if not (has_host or self.scheme == "file") or not _CHARACTERS.fullmatch(self.url):
-            raise ConfigurationError(f"{self.shown}: not a URL; expected one such as s3://bucket/store")
+            raise errors.ConfigurationError(f"{self.shown}: not a URL; expected one such as s3://bucket/store")
         if self._is_web and (parts.query or parts.fragment):
-            raise ConfigurationError(f"{self.shown}: expected the URL of a folder, without a query or a fragment")
+            raise errors.ConfigurationError(
+                f"{self.shown}: expected the URL of a folder, without a query or a fragment"
+            )
         if "::" in self.url and not self._is_web:
-            raise ConfigurationError(f"{self.shown}: '::' chains URLs in fsspec; expected one URL without it")
+            raise errors.ConfigurationError(f"{self.shown}: '::' chains URLs in fsspec; expected one URL without it")
         return parts
 
     def _without_secret(self, text: str) -> str:
@@ -116,11 +112,11 @@ class Server:
         def attempt(arrival: Arrival) -> bytes:
             data = b"".join(self._pieces(MANIFEST, None, 0, arrival, Event(), patience or self.patience))
             if len(data) > LONGEST_MANIFEST:
-                raise CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
+                raise errors.CorruptStoreError(f"{where}: longer than the maximum of {LONGEST_MANIFEST:,} bytes")
             try:
                 parse_manifest(where, data.decode("utf-8"))
             except UnicodeDecodeError as error:
-                raise CorruptStoreError(f"{where}: not UTF-8") from error
+                raise errors.CorruptStoreError(f"{where}: not UTF-8") from error
             return data
 
         return self._retried(MANIFEST, attempt, Event(), patience or self.patience)
@@ -218,7 +214,7 @@ class Server:
         try:
             import fsspec
         except ModuleNotFoundError as error:
-            raise MissingPackageError(
+            raise errors.MissingPackageError(
                 "URLs need fsspec, which is not installed: pip install 'tts-prep[remote]'"
             ) from error
         try:
@@ -229,7 +225,7 @@ class Server:
             system, root = fsspec.core.url_to_fs(self.url, **self._options(fsspec.config.conf))
         except ImportError as error:
             package = PACKAGES[self.scheme]
-            raise MissingPackageError(
+            raise errors.MissingPackageError(
                 f"{self.scheme}:// needs {package}, which is not installed: pip install {package}"
             ) from error
         if self.scheme == "s3":
@@ -259,7 +255,7 @@ class Server:
             number, last = number + 1, arrival.last
             try:
                 found = attempt(arrival)
-            except (WriteError, MissingPackageError, Stopped):
+            except (errors.WriteError, errors.MissingPackageError, Stopped):
                 raise
             except Exception as error:  # every library below fsspec has its own
                 if arrival.done >= mark:
@@ -267,7 +263,7 @@ class Server:
                     began, number, mark = arrival.last, 1, arrival.done + BLOCK
                 away = time.monotonic() - began
                 has_failed = number >= patience.attempts or time.monotonic() - arrival.last > patience.stall
-                has_sent = arrival.last != last or isinstance(error, _ContentError | StoreError)
+                has_sent = arrival.last != last or isinstance(error, _ContentError | errors.StoreError)
                 if _is_final(error) or (has_failed and (has_sent or away >= patience.outage)):
                     raise self._error(name, error, number) from error
                 wait = min(patience.wait * 2 ** min(number - 1, 30), patience.longest) * (0.5 + _JITTER.random())
@@ -288,23 +284,25 @@ class Server:
         _LOG.warning("%s: answers again after %.0f s", self.shown, time.monotonic() - began)
         return False
 
-    def _error(self, name: str, error: Exception, attempts: int) -> TtsPrepError:
+    def _error(self, name: str, error: Exception, attempts: int) -> errors.TtsPrepError:
         where = f"{self.shown}/{name}"
-        if isinstance(error, StoreError):
+        if isinstance(error, errors.StoreError):
             return error
         if isinstance(error, _ContentError):
-            return CorruptStoreError(f"{where}: {error}; upload the store again, the manifest last")
+            return errors.CorruptStoreError(f"{where}: {error}; upload the store again, the manifest last")
         if isinstance(error, FileNotFoundError):
-            return StoreError(f"{where}: no such file; expected the URL of a store made by tts-prep")
+            return errors.StoreError(f"{where}: no such file; expected the URL of a store made by tts-prep")
         what = self._without_secret(" ".join(str(error).split())) or type(error).__name__
         if "certificate verify failed" in what.lower():
-            return CannotReadError(
+            return errors.CannotReadError(
                 f"{where}: its certificate is not trusted ({what}); for one of your own, set SSL_CERT_FILE to the file "
                 "of its authority"
             )
         if _is_refused(error):
-            return CannotReadError(f"{where}: not permitted ({what}); the credentials are those that fsspec finds")
-        return CannotReadError(
+            return errors.CannotReadError(
+                f"{where}: not permitted ({what}); the credentials are those that fsspec finds"
+            )
+        return errors.CannotReadError(
             f"{where}: cannot be read in {count_text(attempts, 'attempt')} ({what}); is the server running?"
         )
 
@@ -406,4 +404,4 @@ def write_all(file: FileIO, piece: bytes) -> None:
         while rest:
             rest = rest[file.write(rest) :]
     except OSError as error:
-        raise WriteError(f"{file.name}: cannot be written ({error.strerror or error})") from error
+        raise errors.WriteError(f"{file.name}: cannot be written ({error.strerror or error})") from error

@@ -7,19 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.pictures.drawing import (
-    LARGEST,
-    Drawing,
-    Label,
-    Line,
-    MelAxis,
-    Path,
-    Rectangle,
-    Scale,
-    padded_scale,
-    tick_texts,
-    ticks,
-)
+from tts_prep.pictures import drawing
 from tts_prep.quantities import number_text
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 10, 408, 192
@@ -49,7 +37,7 @@ def histogram(
     limits: Sequence[float] = (),
     flagged: npt.NDArray[np.bool_] | None = None,
     legend: Sequence[str] = (),
-) -> Drawing:
+) -> drawing.Drawing:
     """Draw the histogram of one or two series with common bins. Values that are not finite, or over 1e300, are ignored.
 
     Args:
@@ -60,34 +48,34 @@ def histogram(
         flagged: [n], whether the utterances of a single series are suspect. They are the lower part of each bar.
         legend: the names of two series.
     """
-    finite = [values[np.abs(values) <= LARGEST] for values in series]
+    finite = [values[np.abs(values) <= drawing.LARGEST] for values in series]
     edges = _edges(np.concatenate(finite))
     low, high = float(edges[0]), float(edges[-1])
     drawn = [limit for limit in limits if low - _REACH * (high - low) <= limit <= high + _REACH * (high - low)]
-    x = padded_scale(min([low, *drawn]), max([high, *drawn]), _LEFT, _RIGHT)
+    x = drawing.padded_scale(min([low, *drawn]), max([high, *drawn]), _LEFT, _RIGHT)
     # Shares are comparable between stores of different sizes, counts are not.
     as_shares = len(series) > 1
     counts = [np.histogram(values, edges)[0] for values in finite]
     heights = [n / max(1, len(values)) * 100 if as_shares else n for n, values in zip(counts, finite, strict=True)]
     tallest = max(1e-9, *(float(h.max(initial=0)) for h in heights), 0 if as_shares else 1)
-    y = Scale(0, tallest * 1.05, _BOTTOM, _TOP)
+    y = drawing.Scale(0, tallest * 1.05, _BOTTOM, _TOP)
     bars = _Bars(x, y, edges, unit)
-    rectangles: list[Rectangle] = []
+    rectangles: list[drawing.Rectangle] = []
     for number, (n_all, tall) in enumerate(zip(counts, heights, strict=True)):
         rectangles += bars.of(n_all, tall, _STYLES[number], share=(number, len(series)))
     if flagged is not None:
-        suspect = np.histogram(series[0][flagged & (np.abs(series[0]) <= LARGEST)], edges)[0]
+        suspect = np.histogram(series[0][flagged & (np.abs(series[0]) <= drawing.LARGEST)], edges)[0]
         rectangles += bars.of(suspect, suspect, _SUSPECT, " suspect")
-    marks = [tick for tick in ticks(y.low, y.high) if as_shares or tick == round(tick)]
-    lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
+    marks = [tick for tick in drawing.ticks(y.low, y.high) if as_shares or tick == round(tick)]
+    lines = [drawing.Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
     # Paths are drawn above the bars, lines below.
-    paths = [Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
+    paths = [drawing.Path(f"M{x(limit):.1f} {_TOP}V{_BOTTOM}", "limit") for limit in drawn]
     side = "% of utterances" if as_shares else "utterances"
-    labels = _axis_labels(y, marks, tick_texts(ticks(x.low, x.high)), x, axis, side)
+    labels = _axis_labels(y, marks, drawing.tick_texts(drawing.ticks(x.low, x.high)), x, axis, side)
     keys = list(zip(_STYLES, legend, strict=False))
     if flagged is not None and flagged.any():
         keys.append((_SUSPECT, "suspects"))
-    return Drawing(
+    return drawing.Drawing(
         f"Histogram: {axis}",
         420,
         232,
@@ -103,8 +91,8 @@ def histogram(
 class _Bars:
     """The bins of a histogram: the scales of its axes, the edges of the bins and their unit."""
 
-    x: Scale
-    y: Scale
+    x: drawing.Scale
+    y: drawing.Scale
     edges: Floats
     unit: str
 
@@ -115,7 +103,7 @@ class _Bars:
         style: str,
         what: str = "",
         share: tuple[int, int] = (0, 1),
-    ) -> Iterator[Rectangle]:
+    ) -> Iterator[drawing.Rectangle]:
         """Yield a bar for each bin that is not empty.
 
         Args:
@@ -130,12 +118,17 @@ class _Bars:
                 hint = f"{number_text(left)} to {number_text(right)} {self.unit}: {n:,}{what}"
                 width = max(0.5, self.x(right) - self.x(left) - 0.5) / share[1]
                 tall = max(_LEAST_HEIGHT, self.y(0) - self.y(height))
-                yield Rectangle(self.x(left) + share[0] * width, self.y(0) - tall, width, tall, style, hint)
+                yield drawing.Rectangle(self.x(left) + share[0] * width, self.y(0) - tall, width, tall, style, hint)
 
 
 def _axis_labels(
-    y: Scale, marks: Sequence[float], below: Iterable[tuple[float, str]], x: Scale, title: str, side: str
-) -> list[Label]:
+    y: drawing.Scale,
+    marks: Sequence[float],
+    below: Iterable[tuple[float, str]],
+    x: drawing.Scale,
+    title: str,
+    side: str,
+) -> list[drawing.Label]:
     """Return the labels of both axes: ticks at the left and below, and the names of the axes.
 
     Args:
@@ -143,10 +136,10 @@ def _axis_labels(
         below: the ticks of the horizontal axis with their texts.
     """
     return [
-        *(Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in tick_texts(marks)),
-        *(Label(x(tick), _BOTTOM + 16, text) for tick, text in below),
-        Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title),
-        Label(12, (_TOP + _BOTTOM) / 2, side, turned=True),
+        *(drawing.Label(_LEFT - 6, y(tick) + 4, text, "end") for tick, text in drawing.tick_texts(marks)),
+        *(drawing.Label(x(tick), _BOTTOM + 16, text) for tick, text in below),
+        drawing.Label((_LEFT + _RIGHT) / 2, _BOTTOM + 34, title),
+        drawing.Label(12, (_TOP + _BOTTOM) / 2, side, turned=True),
     ]
 
 
@@ -163,7 +156,7 @@ def _edges(values: Floats) -> Floats:
     return np.linspace(low, high, count + 1)
 
 
-def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, title: str) -> Drawing:
+def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, title: str) -> drawing.Drawing:
     """Draw one row per name, with the first at the top.
 
     Args:
@@ -174,44 +167,53 @@ def ranges(names: Sequence[str], values: Sequence[Sequence[float]], unit: str, t
     left = 18 + _CHARACTER * max(map(len, shown), default=0)
     bottom = 6 + _ROW * len(names)
     flat = [value for row in values for value in row]
-    x = padded_scale(min(flat), max(flat), left, _ROWS_RIGHT)
-    marks = ticks(x.low, x.high)
-    lines = [Line(x(tick), 6, x(tick), bottom) for tick in marks]
+    x = drawing.padded_scale(min(flat), max(flat), left, _ROWS_RIGHT)
+    marks = drawing.ticks(x.low, x.high)
+    lines = [drawing.Line(x(tick), 6, x(tick), bottom) for tick in marks]
     rectangles, labels = [], []
     for row, (name, quantiles) in enumerate(zip(shown, values, strict=True)):
         low, first, median, third, high = quantiles
         middle = 6 + (row + 0.5) * _ROW
-        lines.append(Line(x(low), middle, x(high), middle, "whisker"))
+        lines.append(drawing.Line(x(low), middle, x(high), middle, "whisker"))
         hint = f"{number_text(low)} to {number_text(high)} {unit}, median {number_text(median)} {unit}"
-        rectangles.append(Rectangle(x(first), middle - 6, max(1.0, x(third) - x(first)), 12, hint=f"{name}: {hint}"))
-        rectangles.append(Rectangle(x(median) - 1, middle - 8, 2, 16, "median"))
-        labels.append(Label(left - 8, middle + 4, name or "(none)", "end"))
-    labels += [Label(x(tick), bottom + 16, text) for tick, text in tick_texts(marks)]
-    labels.append(Label((left + _ROWS_RIGHT) / 2, bottom + 34, unit))
-    return Drawing(title, 420, bottom + 42, lines=tuple(lines), rectangles=tuple(rectangles), labels=tuple(labels))
+        rectangles.append(
+            drawing.Rectangle(x(first), middle - 6, max(1.0, x(third) - x(first)), 12, hint=f"{name}: {hint}")
+        )
+        rectangles.append(drawing.Rectangle(x(median) - 1, middle - 8, 2, 16, "median"))
+        labels.append(drawing.Label(left - 8, middle + 4, name or "(none)", "end"))
+    labels += [drawing.Label(x(tick), bottom + 16, text) for tick, text in drawing.tick_texts(marks)]
+    labels.append(drawing.Label((left + _ROWS_RIGHT) / 2, bottom + 34, unit))
+    return drawing.Drawing(
+        title, 420, bottom + 42, lines=tuple(lines), rectangles=tuple(rectangles), labels=tuple(labels)
+    )
 
 
-def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: MelAxis | None) -> Drawing:
+def mel_bins(mean: npt.ArrayLike, std: npt.ArrayLike, axis: drawing.MelAxis | None) -> drawing.Drawing:
     """Draw the mean by mel bin as a curve, with a band of ± one standard deviation; both are [n_mels]."""
     middle, spread = np.asarray(mean, float), np.asarray(std, float)
-    x = Scale(0, max(1, len(middle) - 1), _LEFT, _RIGHT)
-    y = padded_scale(float((middle - spread).min(initial=0)), float((middle + spread).max(initial=0)), _BOTTOM, _TOP)
+    x = drawing.Scale(0, max(1, len(middle) - 1), _LEFT, _RIGHT)
+    y = drawing.padded_scale(
+        float((middle - spread).min(initial=0)), float((middle + spread).max(initial=0)), _BOTTOM, _TOP
+    )
     curve, upper, lower = (
         [f"{x(i):.1f},{y(value):.1f}" for i, value in enumerate(values.tolist())]
         for values in (middle, middle + spread, middle - spread)
     )
-    marks = ticks(y.low, y.high)
-    lines = [Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
-    places = axis.labels(6) if axis else [(tick, tick) for tick in ticks(0, x.high)]
+    marks = drawing.ticks(y.low, y.high)
+    lines = [drawing.Line(_LEFT, y(tick), _RIGHT, y(tick)) for tick in marks]
+    places = axis.labels(6) if axis else [(tick, tick) for tick in drawing.ticks(0, x.high)]
     below = [(place, number_text(value)) for value, place in places]
     title = "centre of the mel bin (Hz)" if axis else "mel bin"
     labels = _axis_labels(y, marks, below, x, title, "mel value")
-    return Drawing(
+    return drawing.Drawing(
         "Line: mean and standard deviation of every mel bin",
         420,
         232,
         lines=tuple(lines),
-        paths=(Path(f"M{' '.join([*upper, *lower[::-1]])}Z", "band"), Path(f"M{' '.join(curve)}", "curve")),
+        paths=(
+            drawing.Path(f"M{' '.join([*upper, *lower[::-1]])}Z", "band"),
+            drawing.Path(f"M{' '.join(curve)}", "curve"),
+        ),
         labels=tuple(labels),
         legend=(("curve", "mean"), ("band", "± standard deviation")),
     )

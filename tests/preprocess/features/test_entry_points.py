@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from commands import run
+from commands import light, run
 from plugins import install
 
 from tts_prep.errors import ConfigurationError
@@ -106,3 +107,11 @@ def test_every_setting_of_a_built_in_feature_has_help_and_a_row_in_the_documenta
     assert rows
     assert all(text for _, _, text in rows)
     assert [name for name, _, _ in rows if f"`{name}`" not in page and f"`{name}=" not in page] == []
+
+
+@pytest.mark.parametrize("features", [("pitch",), "pitch", [3]])
+def test_what_is_no_feature_is_refused_before_anything_is_made(corpus: Path, tmp_path: Path, features: Any) -> None:
+    found = "3" if features == [3] else "'pitch'"
+    with pytest.raises(ConfigurationError, match=rf"make_feature\('pitch', {{}}, config.mel\), found {found}$"):
+        prepare(read_ljspeech(corpus), corpus, tmp_path / "store", light(3), features=features)
+    assert not (tmp_path / "store").exists()

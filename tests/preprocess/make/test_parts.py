@@ -17,7 +17,7 @@ from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.make.asked import Part
-from tts_prep.preprocess.make.shard_run import finish_store
+from tts_prep.preprocess.make.resuming import finish_store
 from tts_prep.preprocess.run import Result, prepare
 
 SMALL = light(1)

@@ -347,6 +347,6 @@ def test_the_cache_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     config = TextConfig(frontend="characters", language="tlh", unknown="drop")
     for number in range(phonemizing._MAX_CACHED_TEXTS + 10):
         phonemizing.phonemize(f"{'a' * (number % 500)} {number}", config)
-    held = phonemizing._reader_of(config).read_cached.cache_info()
+    held = phonemizing.reader_of(config).read_cached.cache_info()
     assert 0 < held.currsize <= phonemizing._MAX_CACHED_TEXTS
     assert held.misses < phonemizing._MAX_CACHED_TEXTS  # long texts are not cached

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tts_prep.errors import TextError
-from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess import get_frontend
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.run import prepare
 
 
 @pytest.mark.whole
@@ -42,11 +36,3 @@ def test_ipa_in_a_table_of_arpabet_leads_to_its_frontend() -> None:
     vocab = get_frontend("arpabet", symbols="fastspeech2").vocab
     with pytest.raises(TextError, match="not in the vocabulary: .*; the phones of this table are ARPAbet: --front"):
         vocab.encode(list("kɔːl mˌiː"))
-
-
-def test_symbols_are_collected_from_python_as_by_the_command(corpus: Path, tmp_path: Path) -> None:
-    config = Configuration(limit=3, text=TextConfig("characters", symbols="auto"))
-    prepare(read_ljspeech(corpus), corpus, tmp_path / "store", config)
-    dataset = UtteranceDataset(tmp_path / "store")
-    assert set("".join(dataset.phoneme_text)) <= set(dataset.symbols)
-    assert set(dataset.symbols[4:]) == {dataset.symbols[i] for utterance in dataset for i in utterance.phonemes}

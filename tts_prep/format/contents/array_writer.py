@@ -15,18 +15,9 @@ from tts_prep.format.contents.array_file import HEADER, ArrayHeader, checked_val
 from tts_prep.format.contents.index_writer import Column, ShardDatasets, create_offsets, write_column
 from tts_prep.format.contents.shard import FindLocations
 from tts_prep.format.files.atomic import writing
+from tts_prep.format.hdf5 import writer
 from tts_prep.format.hdf5.columns import TextColumn, column_datasets
 from tts_prep.format.hdf5.datasets import Array, Location, dataset_at, read_dataset
-from tts_prep.format.hdf5.writer import (
-    create_dataset,
-    set_kind,
-    write_arrays,
-    write_dataset,
-    write_file,
-    write_number,
-    write_rows,
-    write_string,
-)
 from tts_prep.format.layout import CATEGORY, FRAME, NUMBER, OWN, PHONEME, SAMPLE, TEXT, array_file_name
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import FileEntry
@@ -97,7 +88,7 @@ def write_array_file(
     path = store / name
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    digest = write_file(path, partial(_write, header, checked))
+    digest = writer.write_file(path, partial(_write, header, checked))
     return FileEntry(name, digest.size, len(checked), digest.sha256)
 
 
@@ -141,12 +132,12 @@ def _statistics(spec: ArraySpec, rows: Array, counted: npt.NDArray[np.bool_] | N
 
 def _write(header: ArrayHeader, rows: Sequence[Array], file: h5py.File, checksums: dict[str, str]) -> None:
     spec = header.spec
-    write_string(file, HEADER, header_text(header))
-    starts = write_arrays(file, spec.name, rows, spec.row_shape, spec.numpy_dtype, checksums)
+    writer.write_string(file, HEADER, header_text(header))
+    starts = writer.write_arrays(file, spec.name, rows, spec.row_shape, spec.numpy_dtype, checksums)
     if spec.axis == OWN:
         columns = file.create_group("columns")
-        write_number(columns, "start", starts[:-1], "<i8")
-        write_number(columns, "length", np.diff(starts), "<i4")
+        writer.write_number(columns, "start", starts[:-1], "<i8")
+        writer.write_number(columns, "length", np.diff(starts), "<i4")
 
 
 @dataclass
@@ -199,8 +190,8 @@ class AddedArray:
         datasets = []
         for column, n_bytes in zip(self.text_columns, self.text_bytes.tolist(), strict=True):
             child = group.create_group(column)
-            set_kind(child.id, TEXT)
-            datasets.append((create_dataset(child, "bytes", (n_bytes,), "u1"), create_offsets(child, sum(rows))))
+            writer.set_kind(child.id, TEXT)
+            datasets.append((writer.create_dataset(child, "bytes", (n_bytes,), "u1"), create_offsets(child, sum(rows))))
         written = np.zeros(len(datasets), np.int64)
         start = 0
         for path, place, n in zip(files, self.places, rows, strict=True):
@@ -208,8 +199,8 @@ class AddedArray:
             for number, (data, offsets) in enumerate(datasets):
                 encoded = texts[number :: len(datasets)]
                 ends = written[number] + np.cumsum([0, *map(len, encoded)], dtype="<i8")
-                write_rows(data, int(written[number]), np.frombuffer(b"".join(encoded), np.uint8))
-                write_rows(offsets, start, ends)
+                writer.write_rows(data, int(written[number]), np.frombuffer(b"".join(encoded), np.uint8))
+                writer.write_rows(offsets, start, ends)
                 written[number] = ends[-1]
             start += n
 
@@ -220,8 +211,8 @@ class AddedArray:
             if column in self.categories:
                 columns.append(_create_category(group, column, self.categories[column], sum(rows)))
             else:
-                columns.append(create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
-                set_kind(columns[-1], NUMBER)
+                columns.append(writer.create_dataset(group, column, (sum(rows),), np.dtype("<f8")))
+                writer.set_kind(columns[-1], NUMBER)
         start = 0
         for path, place, n in zip(files, self.places, rows, strict=True):
             values = read_dataset(path, place)
@@ -233,20 +224,20 @@ class AddedArray:
                             f"{path}: column '{column}' has a number that is none of its categories"
                         )
                     written = written.astype(np.int32)
-                write_rows(dataset, start, np.ascontiguousarray(written))
+                writer.write_rows(dataset, start, np.ascontiguousarray(written))
             start += n
 
     def write_speakers(self, group: h5py.Group, name: str, table: Sequence[str]) -> None:
         """Write its statistics of speakers."""
         statistics = [self.speakers.get(speaker, ArrayStatistics.empty(self.n)) for speaker in table]
-        write_dataset(group, f"{name}_count", np.array([one.moments.count for one in statistics], np.int64))
+        writer.write_dataset(group, f"{name}_count", np.array([one.moments.count for one in statistics], np.int64))
         for what, values in (
             ("mean", [one.moments.mean for one in statistics]),
             ("std", [one.moments.std for one in statistics]),
             ("min", [one.low for one in statistics]),
             ("max", [one.high for one in statistics]),
         ):
-            write_dataset(group, f"{name}_{what}", np.array(values, np.float64).reshape(len(table), self.n))
+            writer.write_dataset(group, f"{name}_{what}", np.array(values, np.float64).reshape(len(table), self.n))
 
 
 def scan_array(store: Path, name: str, n_shards: int, find: FindLocations) -> AddedArray:
@@ -301,9 +292,9 @@ def _texts(path: Path, place: Location, rows: int, n_columns: int) -> list[bytes
 def _create_category(group: h5py.Group, name: str, table: Sequence[str], rows: int) -> h5py.h5d.DatasetID:
     """Write the values of a category, and return the dataset of its codes, which is not filled."""
     child = group.create_group(name)
-    set_kind(child.id, CATEGORY)
-    codes = create_dataset(child, "codes", (rows,), "<i4")
+    writer.set_kind(child.id, CATEGORY)
+    codes = writer.create_dataset(child, "codes", (rows,), "<i4")
     encoded = TextColumn.encode(table)
-    write_dataset(child, "bytes", encoded.data)
-    write_dataset(child, "offsets", encoded.offsets)
+    writer.write_dataset(child, "bytes", encoded.data)
+    writer.write_dataset(child, "offsets", encoded.offsets)
     return codes

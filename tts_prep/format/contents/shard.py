@@ -12,17 +12,8 @@ import numpy as np
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
+from tts_prep.format.hdf5 import datasets
 from tts_prep.format.hdf5.columns import check_columns, check_texts, column_datasets
-from tts_prep.format.hdf5.datasets import (
-    Array,
-    Location,
-    Locations,
-    MappedFile,
-    check_tiling,
-    dataset_at,
-    map_file,
-    read_string,
-)
 from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.layout import ARRAYS, KEY_BYTES, ROW_KEYS, SHARD_FORMAT, UTTERANCE, version_text
 from tts_prep.format.records.arrays import parse_arrays
@@ -31,7 +22,7 @@ from tts_prep.format.records.remarks import check_remarks, check_row_remarks
 HEADER: Final = "header"
 _FAILURE = {"id", "where", "stage", "reason"}
 
-FindLocations: TypeAlias = Callable[[Path], Locations]
+FindLocations: TypeAlias = Callable[[Path], datasets.Locations]
 
 
 @dataclass(frozen=True)
@@ -86,14 +77,14 @@ def _check_statistics(record: Record, n_mels: int) -> None:
     record.numbers("m2", n_mels, 0, 1e250)
 
 
-def read_header(path: Path, locations: Locations) -> ShardHeader:
+def read_header(path: Path, locations: datasets.Locations) -> ShardHeader:
     """Read the header of a shard.
 
     Raises:
         CorruptStoreError: the file has no header, or not that of a shard.
     """
     where = f"{path}: {HEADER}"
-    record = Record(where, parse_json(where, read_string(path, locations, HEADER)))
+    record = Record(where, parse_json(where, datasets.read_string(path, locations, HEADER)))
     if record.text("format") != SHARD_FORMAT:
         raise record.fault("format", f"'{SHARD_FORMAT}'")
     check_version(path, record.values.get("version"))
@@ -152,7 +143,7 @@ class CheckedShard:
     number: int
     header: ShardHeader
     digest: FileDigest
-    locations: Locations
+    locations: datasets.Locations
 
     def lengths(self) -> dict[str, int]:
         """Return the total number of rows of the shard's utterances by axis."""
@@ -178,18 +169,18 @@ def inspect_shard(
     if keys is not None and (keys.dtype != np.dtype(np.uint8) or keys.shape != (header.rows, KEY_BYTES)):
         raise CorruptStoreError(f"{path}: '{ROW_KEYS}' is {keys.dtype} {list(keys.shape)}, not one key per row")
     columns = column_datasets(locations)
-    file = map_file(path)
+    file = datasets.map_file(path)
     for name, spec in parse_arrays(f"{path}: {HEADER}", header.arrays).items():
         if spec.added:
             raise CorruptStoreError(f"{path}: the header has the array '{name}', which is not stored in shards")
-        place = dataset_at(path, locations, name)
+        place = datasets.dataset_at(path, locations, name)
         if place.dtype != spec.numpy_dtype or not place.shape or place.shape[1:] != spec.row_shape:
             raise CorruptStoreError(
                 f"{path}: '{name}' is {place.dtype} {list(place.shape)}, which contradicts the header"
             )
         layout = ARRAYS[name]
         starts, lengths = (_numbers(file, columns, column) for column in (layout.start_column, layout.length_column))
-        check_tiling(path, name, starts, lengths, place.shape[0])
+        datasets.check_tiling(path, name, starts, lengths, place.shape[0])
     check_columns(path, columns, header.rows, in_index=False, integers=())
     check_texts(file, columns)
     return CheckedShard(number, header, digest, locations)
@@ -197,7 +188,7 @@ def inspect_shard(
 
 def inspect_file(
     path: Path, find: FindLocations = locations_apart, digest: FileDigest | None = None
-) -> tuple[FileDigest, Locations]:
+) -> tuple[FileDigest, datasets.Locations]:
     """Check the seal of an HDF5 file. Return its digest and its locations.
 
     Raises:
@@ -217,7 +208,9 @@ def inspect_file(
     return digest, {name: place for name, place in find(path).items() if name != CHECKSUMS}
 
 
-def _numbers(file: MappedFile, columns: Mapping[str, Mapping[str, Location]], name: str) -> Array:
+def _numbers(
+    file: datasets.MappedFile, columns: Mapping[str, Mapping[str, datasets.Location]], name: str
+) -> datasets.Array:
     place = columns.get(name, {}).get("")
     if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
         raise CorruptStoreError(f"{file.path}: the column '{name}' is missing or does not hold integers")

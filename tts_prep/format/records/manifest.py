@@ -12,25 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tts_prep.errors import CorruptStoreError, StoreError
+from tts_prep.format import layout
 from tts_prep.format.decoding import MAX_COUNT, Record, check_version, parse_json, shown
 from tts_prep.format.files.atomic import recover_store, replacing
 from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.files.paths import is_archive, is_store, read_text, store_around, stored_file
 from tts_prep.format.hdf5.datasets import Location, Locations
-from tts_prep.format.layout import (
-    CORRECTIONS,
-    FAILURES,
-    INDEX,
-    MANIFEST,
-    OOD_TEXTS,
-    PLAN,
-    PROVENANCE,
-    SHARDS,
-    STORE_FORMAT,
-    array_file_name,
-    shard_name,
-    version_text,
-)
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
 from tts_prep.format.records.provenance import Provenance
 
@@ -77,7 +64,7 @@ class Manifest:
     failures: FileEntry
     ood_texts: FileEntry | None = None
     remarks: Mapping[str, Any] = field(default_factory=dict)
-    version: str = version_text()
+    version: str = layout.version_text()
     plan_file: FileEntry | None = None
     corrections: FileEntry | None = None
     provenance: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +80,7 @@ class Manifest:
     @cached_property
     def specs(self) -> Mapping[str, ArraySpec]:
         """The specifications of the arrays, those stored in the shards first."""
-        return parse_arrays(MANIFEST, self.arrays)
+        return parse_arrays(layout.MANIFEST, self.arrays)
 
     @cached_property
     def array_specs(self) -> Mapping[str, ArraySpec]:
@@ -124,7 +111,12 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
         StoreError: it is larger than the maximum.
         WriteError: the file cannot be written.
     """
-    value = {"format": STORE_FORMAT, "version": manifest.version, **manifest_json(manifest), "checksum": _NO_CHECKSUM}
+    value = {
+        "format": layout.STORE_FORMAT,
+        "version": manifest.version,
+        **manifest_json(manifest),
+        "checksum": _NO_CHECKSUM,
+    }
     # Keys below the first level are sorted, so that the bytes do not depend on how the values were computed.
     value = {key: json.loads(canonical_json(item)) for key, item in value.items()}
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -133,10 +125,10 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
     data = f"{head}{_sha256(text)}{tail}".encode()
     if len(data) > LONGEST_MANIFEST:
         raise StoreError(
-            f"{store / MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
+            f"{store / layout.MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
             f"maximum of {LONGEST_MANIFEST:,}; make the store again with more utterances per shard"
         )
-    with replacing(store / MANIFEST) as partial:
+    with replacing(store / layout.MANIFEST) as partial:
         partial.write_bytes(data)
 
 
@@ -156,8 +148,8 @@ def manifest_json(manifest: Manifest) -> dict[str, Any]:
 
 def manifest_fault(store: Path) -> str | None:
     """Check a readable manifest against its own checksum. Return the fault, or None."""
-    text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
-    found = parse_json(store / MANIFEST, text).get("checksum")
+    text = read_text(stored_file(store, layout.MANIFEST), LONGEST_MANIFEST)
+    found = parse_json(store / layout.MANIFEST, text).get("checksum")
     return _checksum_fault(text, found)
 
 
@@ -183,10 +175,10 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
         StoreError: there is no store, it is incomplete, or it has a newer major version.
         CorruptStoreError: the manifest violates ``docs/format.md``.
     """
-    path = store / MANIFEST
+    path = store / layout.MANIFEST
     if not _exists(path) and not recover_store(store):
         raise StoreError(_why_no_manifest(store))
-    text = read_text(stored_file(store, MANIFEST), LONGEST_MANIFEST)
+    text = read_text(stored_file(store, layout.MANIFEST), LONGEST_MANIFEST)
     return parse_manifest(path, text, checked=checked, rebuild=f"; run 'tts-prep reindex {store}'")
 
 
@@ -203,8 +195,10 @@ def parse_manifest(where: Path | str, text: str, *, checked: bool = True, rebuil
         CorruptStoreError: it violates ``docs/format.md``.
     """
     value = parse_json(where, text)
-    if not isinstance(value, dict) or value.get("format") != STORE_FORMAT:
-        raise StoreError(f'{where}: expected a JSON object with "format": "{STORE_FORMAT}", found something else')
+    if not isinstance(value, dict) or value.get("format") != layout.STORE_FORMAT:
+        raise StoreError(
+            f'{where}: expected a JSON object with "format": "{layout.STORE_FORMAT}", found something else'
+        )
     check_version(where, value.get("version"))
     manifest = _parse(Record(where, value))
     if checked and (fault := _checksum_fault(text, value.get("checksum"))):
@@ -222,7 +216,7 @@ def _exists(path: Path) -> bool:
 def _near(store: Path) -> str:
     """Return the question whether another store beside a missing one was meant; empty where there is none."""
     try:
-        beside = [path.parent.name for path in islice(store.parent.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+        beside = [path.parent.name for path in islice(store.parent.glob(f"*/{layout.MANIFEST}"), _MAX_BESIDE)]
     except OSError:
         return ""
     near = difflib.get_close_matches(store.name, beside, 1)
@@ -234,11 +228,10 @@ def _why_no_manifest(store: Path) -> str:
         return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
     if not store.is_dir():
         return f"{store}: not a folder; expected a store made by tts-prep{_instead(store)}"
-    if (store / SHARDS).is_dir() or any((store / name).is_file() for name in (PLAN, INDEX)):
-        return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
-    return (
-        f"{store}: not a store, it has no {MANIFEST}{_instead(store) or '; give the folder that a corpus command made'}"
-    )
+    if (store / layout.SHARDS).is_dir() or any((store / name).is_file() for name in (layout.PLAN, layout.INDEX)):
+        return f"{store}: incomplete store, {layout.MANIFEST} is missing; run the command that makes it again to resume"
+    what = _instead(store) or "; give the folder that a corpus command made"
+    return f"{store}: not a store, it has no {layout.MANIFEST}{what}"
 
 
 def _instead(path: Path) -> str:
@@ -248,7 +241,7 @@ def _instead(path: Path) -> str:
     if around := store_around(path):
         return f"; give {around}"
     try:
-        manifests = [*islice(path.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+        manifests = [*islice(path.glob(f"*/{layout.MANIFEST}"), _MAX_BESIDE)]
     except OSError:
         return ""
     below = [found.parent for found in manifests if is_store(found.parent)]
@@ -259,9 +252,9 @@ def _parse(record: Record) -> Manifest:
     where = record.where
     arrays = record.mapping("arrays")
     specs = parse_arrays(where, arrays)
-    shards = tuple(_file_entry(where, entry, shard_name(i)) for i, entry in enumerate(record.items("shards")))
+    shards = tuple(_file_entry(where, entry, layout.shard_name(i)) for i, entry in enumerate(record.items("shards")))
     rows = [entry.rows for entry in shards]
-    index = _file_entry(where, record.mapping("index"), INDEX)
+    index = _file_entry(where, record.mapping("index"), layout.INDEX)
     if sum(rows) != index.rows:
         raise record.fault("index", f"the {sum(rows):,} rows of the shards")
     array_files = _array_files(record, specs, rows)
@@ -278,14 +271,14 @@ def _parse(record: Record) -> Manifest:
         totals=record.mapping("totals"),
         shards=shards,
         index=index,
-        failures=_file_entry(where, record.mapping("failures"), FAILURES),
-        ood_texts=_optional_entry(record, "ood_texts", OOD_TEXTS),
+        failures=_file_entry(where, record.mapping("failures"), layout.FAILURES),
+        ood_texts=_optional_entry(record, "ood_texts", layout.OOD_TEXTS),
         remarks=record.mapping("remarks") if "remarks" in record else {},
         version=record.text("version"),
-        plan_file=_optional_entry(record, "plan_file", PLAN),
-        corrections=_optional_entry(record, "corrections", CORRECTIONS),
+        plan_file=_optional_entry(record, "plan_file", layout.PLAN),
+        corrections=_optional_entry(record, "corrections", layout.CORRECTIONS),
         provenance=_provenance(record),
-        provenance_file=_optional_entry(record, "provenance_file", PROVENANCE),
+        provenance_file=_optional_entry(record, "provenance_file", layout.PROVENANCE),
         array_files=array_files,
         datasets=_datasets(record),
     )
@@ -319,7 +312,8 @@ def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]
         if not isinstance(entries, list) or len(entries) != len(rows):
             raise record.fault("array_files", f"a list of {len(rows):,} files for '{name}'")
         found[name] = tuple(
-            _file_entry(record.where, entry, array_file_name(name, number)) for number, entry in enumerate(entries)
+            _file_entry(record.where, entry, layout.array_file_name(name, number))
+            for number, entry in enumerate(entries)
         )
         if [entry.rows for entry in found[name]] != rows:
             raise record.fault("array_files", f"as many rows for '{name}' as the shards have")
@@ -329,7 +323,7 @@ def _array_files(record: Record, specs: Mapping[str, ArraySpec], rows: list[int]
 def _datasets(record: Record) -> dict[str, Locations]:
     """Return the locations of the datasets of each file whose datasets the manifest has to have."""
     files = record.mapping("datasets")
-    for file in (INDEX, OOD_TEXTS) if "ood_texts" in record else (INDEX,):
+    for file in (layout.INDEX, layout.OOD_TEXTS) if "ood_texts" in record else (layout.INDEX,):
         if file not in files:
             raise record.fault("datasets", f"the datasets of '{file}'")
     found: dict[str, Locations] = {}

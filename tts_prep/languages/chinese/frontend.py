@@ -28,15 +28,7 @@ from tts_prep.languages.chinese.pinyin import (
     spoken_tones,
 )
 from tts_prep.languages.latin import english
-from tts_prep.preprocess.text.frontends.frontend import (
-    OTHER_LANGUAGE,
-    Symbols,
-    VocabFrontend,
-    check_choice,
-    join_symbols,
-    made_once,
-    remarks_of_script,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import get_table
 from tts_prep.preprocess.text.vocab import Vocab
@@ -82,7 +74,7 @@ _SILENCES: Final = frozenset(("sp", "spn", "sil"))
 """Pauses of an aligner in pinyin."""
 
 
-class MandarinFrontend(VocabFrontend):
+class MandarinFrontend(frontends.VocabFrontend):
     """Mandarin Chinese, with tone sandhi.
 
     Phonemes as text are symbols separated by spaces: initials and finals with tones, as in AISHELL-3 and FastSpeech2
@@ -106,13 +98,13 @@ class MandarinFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "zh",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
         *,
         style: str = "phones",
     ) -> None:
-        check_choice("style", style, STYLES)
+        frontends.check_choice("style", style, STYLES)
         if not is_mandarin(language):
             raise ConfigurationError(
                 f"language: the frontend 'mandarin' supports Mandarin only, found {_named(language)}; use --language zh"
@@ -144,7 +136,7 @@ class MandarinFrontend(VocabFrontend):
             raise TextError(f"nothing to speak in {text[:60]!r}" if text.strip() else "the text is empty")
         if self._style == "ipa":
             return _ipa(elements)
-        return join_symbols(symbol for element in _spoken(elements) for symbol in self._symbols(element))
+        return frontends.join_symbols(symbol for element in _spoken(elements) for symbol in self._symbols(element))
 
     def _elements(self, text: str) -> Iterator[Syllable | str]:
         """Yield the syllables of a text before tone sandhi, and its marks."""
@@ -232,8 +224,8 @@ class MandarinFrontend(VocabFrontend):
         yield from super().remarks(text, phonemes, language)
         for token in (match["latin"] for match in _TOKEN.finditer(text)):
             if token and not (is_initials(token) or is_pinyin(token) or token in _SILENCES):
-                yield OTHER_LANGUAGE, f"en: {token}"
-        yield from remarks_of_script(text, "zh")
+                yield frontends.OTHER_LANGUAGE, f"en: {token}"
+        yield from frontends.remarks_of_script(text, "zh")
 
     def software(self) -> dict[str, str]:
         """Return the versions of the packages for words and pinyin, and of espeak-ng for English words."""
@@ -324,4 +316,4 @@ def _import_packages() -> tuple[Any, Any, Callable[[str], str]]:
         raise MissingPackageError(
             f"the frontend 'mandarin' needs the package {error.name}; install it with: pip install 'tts-prep[zh]'"
         ) from None
-    return pypinyin, made_once(rjieba.Jieba), made_once(_simplifier)
+    return pypinyin, frontends.made_once(rjieba.Jieba), frontends.made_once(_simplifier)

@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.preprocess.audio import framing
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
-from tts_prep.preprocess.audio.framing import (
-    FULL_SCALE,
-    FrameRun,
-    Samples,
-    Waveform,
-    as_float,
-    frame_runs,
-    n_frames,
-    pad_waveform,
-)
 
 COMPILING = "compiling the mel kernel, once per installation"
 """The text by which a run reports that its first process compiles the kernel."""
@@ -39,7 +30,7 @@ class MelExtractor:
         self.config = config
         self.filter_bank: FilterBank = bank or filter_bank(config)
 
-    def __call__(self, waveform: Samples) -> Mel:
+    def __call__(self, waveform: framing.Samples) -> Mel:
         """Return the log-mel spectrogram of a waveform.
 
         Args:
@@ -53,7 +44,7 @@ class MelExtractor:
         """
         return self.config.compression.transform_in_place(self.magnitudes(waveform))
 
-    def with_energy(self, waveform: Samples) -> tuple[Mel, Energy]:
+    def with_energy(self, waveform: framing.Samples) -> tuple[Mel, Energy]:
         """Return the log-mel spectrogram, [n_frames, n_mels], and the norm of each frame's magnitudes, [n_frames].
 
         The norm is over all FFT bins, before power offset and floor.
@@ -61,40 +52,44 @@ class MelExtractor:
         Raises:
             AudioError: the waveform is too short for the framing.
         """
-        energy = np.empty(n_frames(len(waveform), self.config), np.float32)
+        energy = np.empty(framing.n_frames(len(waveform), self.config), np.float32)
         return self.config.compression.transform_in_place(self.magnitudes(waveform, energy)), energy
 
-    def magnitudes(self, waveform: Samples, energy: Energy | None = None) -> Mel:
+    def magnitudes(self, waveform: framing.Samples, energy: Energy | None = None) -> Mel:
         """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32.
 
         Args:
             energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None computes no norms.
         """
         config = self.config
-        out = np.empty((n_frames(len(waveform), config), config.n_mels), np.float32)
+        out = np.empty((framing.n_frames(len(waveform), config), config.n_mels), np.float32)
         if not config.n_mels and energy is None:
             return out
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         waveform, factor = leveled(waveform, config)
         window = self._window * factor
         if config.preemphasis and not config.frame_preemphasis:
-            waveform = preemphasized(as_float(waveform), config.preemphasis)
+            waveform = preemphasized(framing.as_float(waveform), config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
         if simd is None:
-            _plain_frames(as_float(pad_waveform(waveform, config)), window, config, self.filter_bank, out, energy)
+            _plain_frames(
+                framing.as_float(framing.pad_waveform(waveform, config)), window, config, self.filter_bank, out, energy
+            )
             return out
         found = simd.tables(config.n_fft // 2)
         compiled = simd.function(simd.mel_name(found, energy=energy is not None))
         lanes, is_16 = simd.LANES, waveform.dtype == np.int16
         # The machine code takes addresses.
         waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
-        window = window * FULL_SCALE if is_16 else window
+        window = window * framing.FULL_SCALE if is_16 else window
         if config.n_fft % lanes:
             # The kernel reads full vectors, past the end of a frame, where the window is 0.
             window = np.pad(window, (0, -config.n_fft % lanes))
-            runs = [FrameRun(0, len(out), pad_waveform(waveform, config, lanes * (config.hop_length + 1)))]
+            runs = [
+                framing.FrameRun(0, len(out), framing.pad_waveform(waveform, config, lanes * (config.hop_length + 1)))
+            ]
         else:
-            runs = frame_runs(waveform, config, lanes)
+            runs = framing.frame_runs(waveform, config, lanes)
         bank, energies = self.filter_bank, _NO_SINGLES if energy is None else energy
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
@@ -187,7 +182,7 @@ def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float
     return mean, m2
 
 
-def leveled(waveform: Samples, config: MelConfig) -> tuple[Samples, float]:
+def leveled(waveform: framing.Samples, config: MelConfig) -> tuple[framing.Samples, float]:
     """Return samples, and the factor that brings them to the configured level: 1 for silence, or without a peak."""
     peak = largest_sample(waveform) if config.peak is not None else 0.0
     if config.peak is None or peak == 0 or (config.peak_mode == "limit" and peak <= config.peak):
@@ -195,11 +190,11 @@ def leveled(waveform: Samples, config: MelConfig) -> tuple[Samples, float]:
     return waveform, config.peak / peak
 
 
-def largest_sample(waveform: Samples) -> float:
+def largest_sample(waveform: framing.Samples) -> float:
     """Return the largest absolute value of a waveform, with full scale 1; 0 without samples."""
     # An int16 has no 32,768.
     peak = max(float(waveform.max(initial=0)), -float(waveform.min(initial=0)))
-    return peak * FULL_SCALE if waveform.dtype == np.int16 else peak
+    return peak * framing.FULL_SCALE if waveform.dtype == np.int16 else peak
 
 
 def window_of(config: MelConfig) -> npt.NDArray[np.float64]:
@@ -215,7 +210,7 @@ def window_of(config: MelConfig) -> npt.NDArray[np.float64]:
     return hann**0.85 if config.window == "povey" else hann
 
 
-def preemphasized(waveform: Waveform, factor: float) -> Waveform:
+def preemphasized(waveform: framing.Waveform, factor: float) -> framing.Waveform:
     """Return y[n] = x[n] − factor · x[n − 1] with y[0] = x[0], [n_samples] float32."""
     emphasized = waveform.copy()
     emphasized[1:] -= np.float32(factor) * waveform[:-1]
@@ -278,7 +273,7 @@ _BLOCK = 64
 
 
 def _plain_frames(
-    padded: Waveform,
+    padded: framing.Waveform,
     window: npt.NDArray[np.float64],
     config: MelConfig,
     bank: FilterBank,

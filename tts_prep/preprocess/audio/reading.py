@@ -133,9 +133,9 @@ def _written(samples: Any, how: str, rounding: float | None) -> Any:
         scaled = np.asarray(samples, np.float32) * np.float32(32768)
         whole = np.rint(scaled) if rounding is None else np.floor(scaled + rounding)
         return np.clip(whole, -32768, 32767).astype(np.int16)
-    if how == "floor":
-        return np.clip(np.floor(np.float32(32768) * as_float(samples)), -32768, 32767).astype(np.int16)
     samples = as_float(samples)
+    if how == "floor":
+        return np.clip(np.floor(np.float32(32768) * samples), -32768, 32767).astype(np.int16)
     peak = np.abs(samples).max(initial=0)
     if not peak:
         return samples

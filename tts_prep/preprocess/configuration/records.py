@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -19,15 +19,7 @@ from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.config import Compression, MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-from tts_prep.preprocess.text.frontends.frontend import (
-    ANY_LANGUAGE,
-    NO_PHONEMES,
-    PUNCTUATION_STYLES,
-    Frontend,
-    check_choice,
-    default_frontend,
-    get_frontend,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import TABLES, RecordedTable
 from tts_prep.preprocess.text.vocab import BLANKS, UNKNOWN_POLICIES
@@ -78,20 +70,22 @@ class TextConfig(ShownRecord):
     marks: str = MARKS_POLICIES[0]
 
     def __post_init__(self) -> None:
-        check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
-        check_choice("marks", self.marks, MARKS_POLICIES)
-        check_choice("blanks", self.blanks, BLANKS)
-        check_choice("punctuation", self.punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)
+        frontends.check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
+        frontends.check_choice("marks", self.marks, MARKS_POLICIES)
+        frontends.check_choice("blanks", self.blanks, BLANKS)
+        frontends.check_choice(
+            "punctuation", self.punctuation or frontends.PUNCTUATION_STYLES[0], frontends.PUNCTUATION_STYLES
+        )
 
     @property
     def frontend_name(self) -> str:
         """The name of the frontend: the configured one, or the default of the language."""
-        return self.frontend or default_frontend(self.language)
+        return self.frontend or frontends.default_frontend(self.language)
 
     @property
     def has_phonemes(self) -> bool:
         """Whether texts become phonemes at all, so that recordings need texts."""
-        return self.frontend_name != NO_PHONEMES
+        return self.frontend_name != frontends.NO_PHONEMES
 
     @property
     def reads_heteronyms(self) -> bool:
@@ -99,19 +93,19 @@ class TextConfig(ShownRecord):
         code = subtags(self.language)[0]
         names = [name.strip().rpartition("=") for name in self.frontend_name.split(",")]
         used = {name for language, _, name in names if not language or subtags(language)[0] == code}
-        if self.heteronyms is False or used != {ANY_LANGUAGE} or doors.row("heteronyms", code) is None:
+        if self.heteronyms is False or used != {frontends.ANY_LANGUAGE} or doors.row("heteronyms", code) is None:
             return False
         system = TABLES.get(self.symbols) if isinstance(self.symbols, str) else self.symbols
         return bool(self.heteronyms) or getattr(system, "heteronyms", True)
 
 
-def make_frontend(config: TextConfig) -> Frontend:
+def make_frontend(config: TextConfig) -> frontends.Frontend:
     """Return the frontend for these settings.
 
     Raises:
         ConfigurationError: the frontend does not exist, or does not support these settings.
     """
-    return get_frontend(
+    return frontends.get_frontend(
         config.frontend_name,
         language=config.language,
         symbols=config.symbols,
@@ -307,46 +301,10 @@ def _symbols_of(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield a phrase for each setting that differs between two configurations."""
-    for key in sorted({*old, *new}):
-        a, b = old.get(key), new.get(key)
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            yield from differences(a, b, f"{prefix}{key}.")
-        elif a != b:
-            yield f"{prefix}{key} is {_shown(a)} in the store and {_shown(b)} now"
-
-
-def _shown(value: object) -> str:
-    text = "not set" if value is None else str(value)
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
 # The libraries that read, resample and transform audio; numba compiles the kernels.
 _PACKAGES = ("numpy", "scipy", "librosa", "numba", "soundfile", "soxr")
 
 FUSED_MULTIPLY_ADD = "fused multiply-add"
-
-# Libraries and data that are installed with another package, and the name of that package.
-_INSTALLED_WITH = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader", "heteronyms": "tts-prep"}
-
-
-def install_line(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """Return the command that installs the versions that a store was made with, or an empty string if none does.
-
-    Args:
-        old, new: name → version, by `software_versions` and the frontends.
-    """
-    differ = {name: version for name, version in old.items() if new.get(name) != version}
-    if FUSED_MULTIPLY_ADD in differ:
-        return ""
-    packages = [f"{name}=={version}" for name, version in differ.items() if name not in _INSTALLED_WITH]
-    steps = [f"pip install {' '.join(packages)}"] if packages else []
-    # The version of the package that contains them is unknown.
-    steps += [
-        f"a version of {_INSTALLED_WITH[name]} with {name} {differ[name]}" for name in _INSTALLED_WITH if name in differ
-    ]
-    return f"to continue with the same versions: {', '.join(steps)}" if steps else ""
 
 
 def fused_multiply_add() -> str:

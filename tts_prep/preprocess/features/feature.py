@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,10 +168,15 @@ def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
     """Return the specifications of the arrays of features by name.
 
     Raises:
-        ConfigurationError: two features have an array of the same name.
+        ConfigurationError: one is no feature, or two have an array of the same name.
     """
     specs: dict[str, ArraySpec] = {}
-    for feature in features:
+    for feature in [features] if isinstance(features, str) else features:
+        if not hasattr(feature, "specs"):
+            raise ConfigurationError(
+                "features: expected what make_feature returns, such as make_feature('pitch', {}, config.mel), found "
+                f"{reprlib.repr(feature)}"
+            )
         for spec in feature.specs:
             if spec.name in specs:
                 raise ConfigurationError(f"two features have an array '{spec.name}'; drop one of them")

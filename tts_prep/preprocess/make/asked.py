@@ -81,3 +81,9 @@ class Asked:
     corrections: Corrected | None = None
     provenance: Provenance = _UNSAID
     rereads: bool = False
+
+    def __post_init__(self) -> None:
+        if self.features:
+            from tts_prep.preprocess.features.feature import specs_of
+
+            specs_of(self.features)

@@ -10,33 +10,32 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import StoreError
+from tts_prep.format import layout
 from tts_prep.format.files.atomic import recover_store, remove_replaced, replacing, sync, writing
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_folder_files, is_store, shard_files, shard_folder_files, stored_file
-from tts_prep.format.layout import (
-    ADDED_ARRAYS,
-    CORRECTIONS,
-    FAILURES,
-    INDEX,
-    LOCK,
-    MANIFEST,
-    OOD_TEXTS,
-    PARTIAL_SUFFIX,
-    PLAN,
-    PROVENANCE,
-    SHARDS,
-    SOURCES,
-    array_file_number,
-    shard_number,
-)
 
 PURPOSE: Final = ".purpose"
 """The file that identifies an unfinished replacement of a store."""
 
-_FILES = "|".join(map(re.escape, (MANIFEST, INDEX, FAILURES, OOD_TEXTS, PLAN, CORRECTIONS, PROVENANCE, SOURCES)))
-_OF_PARTS = rf"{re.escape(Path(SOURCES).stem)}-\d{{1,19}}-\d{{1,19}}\.json"
-_PARTIAL = rf"((\.\w+)?{re.escape(PARTIAL_SUFFIX)})?"
-_STORE_FILE = re.compile(rf"{re.escape(LOCK)}|{re.escape(PURPOSE)}|({_FILES}|{_OF_PARTS}){_PARTIAL}")
+_FILES = "|".join(
+    map(
+        re.escape,
+        (
+            layout.MANIFEST,
+            layout.INDEX,
+            layout.FAILURES,
+            layout.OOD_TEXTS,
+            layout.PLAN,
+            layout.CORRECTIONS,
+            layout.PROVENANCE,
+            layout.SOURCES,
+        ),
+    )
+)
+_OF_PARTS = rf"{re.escape(Path(layout.SOURCES).stem)}-\d{{1,19}}-\d{{1,19}}\.json"
+_PARTIAL = rf"((\.\w+)?{re.escape(layout.PARTIAL_SUFFIX)})?"
+_STORE_FILE = re.compile(rf"{re.escape(layout.LOCK)}|{re.escape(PURPOSE)}|({_FILES}|{_OF_PARTS}){_PARTIAL}")
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 
@@ -77,7 +76,7 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
 def tidied(store: Path) -> Iterator[None]:
     """Create the folder of shards, and remove temporary files before and after the block."""
     with writing(store):
-        (store / SHARDS).mkdir(exist_ok=True)
+        (store / layout.SHARDS).mkdir(exist_ok=True)
     _remove_temporary_files(store)
     try:
         yield
@@ -89,10 +88,10 @@ def tidied(store: Path) -> Iterator[None]:
 
 def _remove_temporary_files(store: Path) -> None:
     with writing(store):
-        data = (store / name for name in _data_folder_files(store) if name.endswith(PARTIAL_SUFFIX))
-        for path in (*store.glob(f"*{PARTIAL_SUFFIX}"), *data):
+        data = (store / name for name in _data_folder_files(store) if name.endswith(layout.PARTIAL_SUFFIX))
+        for path in (*store.glob(f"*{layout.PARTIAL_SUFFIX}"), *data):
             path.unlink(missing_ok=True)
-        _remove_empty_folders(store / ADDED_ARRAYS)
+        _remove_empty_folders(store / layout.ADDED_ARRAYS)
 
 
 def remove_unplanned_files(store: Path, count: int, arrays: Collection[str]) -> None:
@@ -107,10 +106,10 @@ def remove_unplanned_files(store: Path, count: int, arrays: Collection[str]) -> 
             if number >= count:
                 path.unlink()
         for name in list(array_folder_files(store)):
-            found = array_file_number(name)
+            found = layout.array_file_number(name)
             if found and (found[0] not in arrays or found[1] >= count):
                 (store / name).unlink()
-        _remove_empty_folders(store / ADDED_ARRAYS)
+        _remove_empty_folders(store / layout.ADDED_ARRAYS)
 
 
 def _remove_empty_folders(folder: Path) -> None:
@@ -144,7 +143,7 @@ def _foreign_files(store: Path) -> list[str]:
     """Return the paths in a folder that do not belong to a store."""
     if not store.is_dir():
         return []
-    folders = (SHARDS, ADDED_ARRAYS)
+    folders = (layout.SHARDS, layout.ADDED_ARRAYS)
     names = (path.name for path in store.iterdir() if path.name not in folders)
     return sorted(name for name in (*names, *_data_folder_files(store)) if not is_store_file(name))
 
@@ -163,7 +162,7 @@ def _is_data_file(name: str) -> bool:
     """Return whether a path is that of a shard or an array file, finished or temporary."""
     match = _DATA_FILE.fullmatch(name)
     return match is not None and (
-        shard_number(match["name"]) is not None or array_file_number(match["name"]) is not None
+        layout.shard_number(match["name"]) is not None or layout.array_file_number(match["name"]) is not None
     )
 
 

@@ -1,27 +1,19 @@
 """Convert one text to phonemes and ids, with the frontend of this process."""
 
 import contextlib
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError, TextError, TtsPrepError
-from tts_prep.format.records.failures import Failure
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig, make_frontend
-from tts_prep.preprocess.plan.shard_plans import first_rows
+from tts_prep.errors import TextError, TtsPrepError
+from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
-from tts_prep.preprocess.text.symbols import AUTO
-from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
-from tts_prep.preprocess.workers.pool import Backend, worker_pool
-from tts_prep.quantities import count_text
 
 Remark: TypeAlias = Callable[[str, str], None]
 """Takes the kind of a remark, and the symbol or word that it is about."""
@@ -48,7 +40,7 @@ def phonemize(
         TextError: there is nothing to speak, a symbol is not in the vocabulary (and unknown symbols are errors), or the
             frontend raised an unexpected exception.
     """
-    reader = _reader_of(config)
+    reader = reader_of(config)
     read = reader.read_cached if len(text) <= _MAX_CACHED_LENGTH else reader.read
     with text_errors(config, text):
         _, phoneme_text, found = read(text, language, normalized, reader.known(speaker))
@@ -65,7 +57,7 @@ def read_ahead(row: SourceUtterance, config: TextConfig) -> None:
     """
     if len(row.text) <= _MAX_CACHED_LENGTH:
         with contextlib.suppress(Exception):
-            reader = _reader_of(config)
+            reader = reader_of(config)
             reader.read_cached(row.text, row.language, row.normalized, reader.known(row.speaker))
 
 
@@ -105,7 +97,7 @@ def text_errors(config: TextConfig, text: str) -> Iterator[None]:
 
 def frontend_of(config: TextConfig) -> Frontend:
     """Return the frontend of this process. It is cached, because starting a backend is slow."""
-    return _reader_of(config).frontend
+    return reader_of(config).frontend
 
 
 class TextReader:
@@ -156,7 +148,7 @@ class TextReader:
         return spoken, phonemes, (*remarks, *(o for o in others if o[0] != GUESSED_WORDS or o[1] not in known))
 
 
-def _reader_of(config: TextConfig) -> TextReader:
+def reader_of(config: TextConfig) -> TextReader:
     """Return the reader of this process."""
     global _reader
     # Found by identity first: to compare or hash all settings for every text takes as long as a short text.
@@ -167,63 +159,3 @@ def _reader_of(config: TextConfig) -> TextReader:
 
 
 _reader: tuple[TextConfig, TextReader] | None = None
-
-
-_CHUNK = 1000
-"""The number of utterances per job."""
-
-
-def with_collected_symbols(
-    config: Configuration, items: Iterable[SourceUtterance | Failure], *, jobs: int = 1, backend: Backend = Backend()
-) -> Configuration:
-    """Return the configuration with the symbols of the corpus, if its symbols are ``"auto"``; else unchanged.
-
-    The table is ``<pad>``, ``<unk>``, ``<s>``, ``</s>``, followed by the symbols sorted by code point. It depends only
-    on the texts and the frontend, so that every part of a store (``--part``) gets the same one.
-
-    Args:
-        items: rows from a corpus reader; all of them are read.
-        jobs: the number of worker processes.
-        backend: where the workers run.
-
-    Raises:
-        ConfigurationError: the corpus has no symbols.
-    """
-    if config.text.symbols != AUTO:
-        return config
-    texts = [
-        _Text(row.text, row.language, row.normalized, row.speaker)
-        for row in first_rows(items, config.limit)
-        if isinstance(row, SourceUtterance)
-    ]
-    chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-    with worker_pool(jobs, backend) as pool:
-        collect = partial(_collect, config=config.text)
-        symbols = set(itertools.chain(*pool.run(collect, chunks, lambda chunk: f"{len(chunk)} texts")))
-    if not symbols:
-        raise ConfigurationError(
-            f"symbols: 'auto' found none in {count_text(len(texts), 'text')}; is the corpus empty or the frontend wrong"
-        )
-    specials = (PADDING, UNKNOWN, START, END)
-    return replace(config, text=replace(config.text, symbols=(*specials, *sorted(symbols.difference(specials)))))
-
-
-@dataclass(frozen=True)
-class _Text:
-    """What the symbols of an utterance depend on."""
-
-    text: str
-    language: str | None
-    normalized: bool
-    speaker: str
-
-
-def _collect(texts: Sequence[_Text], config: TextConfig) -> set[str]:
-    reader = _reader_of(config)
-    symbols: set[str] = set()
-    for text in texts:
-        # The error is reported when the shard of this row is made.
-        with contextlib.suppress(TextError), text_errors(config, text.text):
-            _, phonemes, _ = reader.read(text.text, text.language, text.normalized, text.speaker)
-            symbols.update(reader.frontend.split(phonemes))
-    return symbols

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,6 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import AlignedUtterance
-
-_MAX_ENTRIES = 200_000
-"""The maximum number of files of a folder that are searched for names like that of a missing recording."""
 
 
 def read_utterance(
@@ -65,7 +61,7 @@ def read_utterance(
     path = root / utterance.audio
     # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
     if not os.path.exists(path):  # noqa: PTH110
-        raise AudioError(missing_recording(root, utterance.audio))
+        raise AudioError(doors.asked("hints", "recording")(root, utterance.audio) or f"{utterance.audio}: no such file")
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
     if utterance.start == 0 and utterance.end is None:
@@ -115,32 +111,6 @@ def _full_recording(
     """Return a whole recording and remarks on it, kept until another one, or another version of it, is read."""
     remarks: list[str] = []
     return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
-
-
-def missing_recording(root: Path, audio: str) -> str:
-    """Return an error message for a missing recording.
-
-    Args:
-        root: the folder of relative audio paths.
-        audio: the path of the recording in the corpus.
-    """
-    path = root / audio
-    parent = next((parent for parent in Path(audio).parents if os.path.isdir(root / parent)), None)  # noqa: PTH112
-    if parent is None:
-        return f"{audio}: no such file; the folder of relative audio paths does not exist"
-    if parent != Path(audio).parent:
-        folder = parent / Path(audio).parts[len(parent.parts)]
-        return f"{audio}: no such file, and no folder {folder}; are audio paths relative to another folder?"
-    stem = path.stem.lower()
-    try:
-        with os.scandir(path.parent) as entries:
-            names = sorted(entry.name for entry in islice(entries, _MAX_ENTRIES) if entry.name.lower().startswith(stem))
-    except OSError:
-        names = []
-    if not names:
-        return f"{audio}: no such file"
-    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    return f"{audio}: no such file; its folder contains {shown}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Resuming: what an earlier run has finished, and whether this one may continue with it.
+"""Resuming: what an earlier run has finished, whether this one may continue with it, and the end of one in parts.
 
 A run resumes without a journal: a shard or array file is finished if it exists, is intact, and has the key of its
 inputs. The settings of an unfinished store are those in the header of any of its shards.
@@ -6,21 +6,26 @@ inputs. The settings of an unfinished store are those in the header of any of it
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, StoreError, one_line
+from tts_prep.format.assembly import assemble_store
 from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
 from tts_prep.format.files.paths import shard_files
 from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
-from tts_prep.format.layout import CORRECTIONS, ROW_KEYS, shard_name
-from tts_prep.format.records.manifest import Manifest
-from tts_prep.format.records.store_plan import plan_sha256, read_plan
-from tts_prep.preprocess.configuration.records import differences, install_line
+from tts_prep.format.layout import CORRECTIONS, MANIFEST, ROW_KEYS, shard_name
+from tts_prep.format.records.manifest import Manifest, read_manifest
+from tts_prep.format.records.sources import sources_of_parts, write_sources
+from tts_prep.format.records.store_plan import StorePlan, plan_sha256, read_plan
+from tts_prep.format.reindexing import checked_files
+from tts_prep.preprocess.configuration.records import FUSED_MULTIPLY_ADD
 from tts_prep.preprocess.make.folder import take_over_file
+from tts_prep.preprocess.make.shard_run import FailureLimit, give_up
+from tts_prep.preprocess.make.transaction import Change, StoreTransaction
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldShard, PlannedUtterance, ShardPlan
 from tts_prep.preprocess.plan.shard_settings import ShardContents
@@ -147,19 +152,56 @@ def check_settings(store: Path, old: Mapping[str, Any], new: Mapping[str, Any], 
     Raises:
         StoreError: settings differ; the message lists them.
     """
-    settings = list(differences(old["configuration"], new["configuration"]))
+    settings = list(_differences(old["configuration"], new["configuration"]))
     # With another preset, most settings of audio differ; name the preset instead.
     audio = [difference for difference in settings if difference.startswith("audio.")]
     preset = [difference for difference in settings if difference.startswith("preset ")]
     if preset and audio:
         rest = [difference for difference in settings if difference not in (*audio, *preset)]
         settings = [f"{preset[0]} ({len(audio)} settings of audio)", *rest]
-    versions = list(differences(old["software"], new["software"], "software."))
+    versions = list(_differences(old["software"], new["software"], "software."))
     if settings or versions:
         # Other settings are meant; a newer library seldom is.
         back = "" if settings else install_line(old["software"], new["software"])
         to_do = f"{back}, or {what_to_do}" if back else what_to_do
         raise StoreError(f"{store}: made with other settings: {'; '.join(settings + versions)}; {to_do}")
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield a phrase for each setting that differs between two configurations."""
+    for key in sorted({*old, *new}):
+        a, b = old.get(key), new.get(key)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            yield from _differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            yield f"{prefix}{key} is {_shown(a)} in the store and {_shown(b)} now"
+
+
+def _shown(value: object) -> str:
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+# Libraries and data that are installed with another package, and the name of that package.
+_INSTALLED_WITH = {"libsndfile": "soundfile", "hdf5": "h5py", "espeak-ng": "espeakng-loader", "heteronyms": "tts-prep"}
+
+
+def install_line(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return the command that installs the versions that a store was made with, or an empty string if none does.
+
+    Args:
+        old, new: name → version, by `software_versions` and the frontends.
+    """
+    differ = {name: version for name, version in old.items() if new.get(name) != version}
+    if FUSED_MULTIPLY_ADD in differ:
+        return ""
+    packages = [f"{name}=={version}" for name, version in differ.items() if name not in _INSTALLED_WITH]
+    steps = [f"pip install {' '.join(packages)}"] if packages else []
+    # The version of the package that contains them is unknown.
+    steps += [
+        f"a version of {_INSTALLED_WITH[name]} with {name} {differ[name]}" for name in _INSTALLED_WITH if name in differ
+    ]
+    return f"to continue with the same versions: {', '.join(steps)}" if steps else ""
 
 
 def has_corrections(store: Path, corrections: Sequence[object]) -> bool:
@@ -201,3 +243,42 @@ def check_other_parts(store: Path, keys: Sequence[str], arrays: Collection[str])
             f"{store}: the corpus has changed since the first part was made ({len(plan.shards)} shards then, "
             f"{len(keys)} now); do not modify it while a store is made, or start again with another path"
         )
+
+
+def finish_store(store: Path, *, max_failures: str | int = "1%") -> Manifest:
+    """Check that all shards exist, and write failure list, index and manifest.
+
+    Raises:
+        StoreError: shards are missing; the message says which part makes them.
+        TooManyFailuresError: more rows failed than allowed.
+    """
+    allowed = FailureLimit.parse(max_failures)
+    # Before the store is locked, which would make its folder.
+    plan = None if (store / MANIFEST).exists() else read_plan(store)
+    if plan is None and not (store / MANIFEST).exists():
+        raise StoreError(f"{store}: no parts of a store; make parts with a corpus command and --part K/N first")
+    with StoreTransaction.begin(store, Change.FINISH) as transaction:
+        if plan is None:
+            return read_manifest(store)
+        with transaction.build():
+            return _finish(transaction, plan, allowed)
+
+
+def _finish(transaction: StoreTransaction, plan: StorePlan, allowed: FailureLimit) -> Manifest:
+    store = transaction.store
+    missing = [number for number in range(len(plan.shards)) if not (store / shard_name(number)).exists()]
+    if missing:
+        raise StoreError(
+            f"{store}: {len(missing)} of {len(plan.shards)} shards are missing, {shard_name(missing[0])} first; "
+            f"make all parts, then finish (of N parts, part {missing[0]} mod N + 1 makes it)"
+        )
+    transaction.plan(plan.shards, plan.arrays)
+    shards, arrays = checked_files(store, len(plan.shards), plan.arrays)
+    headers = [shard.header for shard in shards]
+    if tuple(header.plan_key for header in headers) != plan.shards:
+        raise CorruptStoreError(f"{store}: its shards do not match the plan; make all parts again with another path")
+    total = sum(header.rows + len(header.failures) for header in headers)
+    if sum(len(header.failures) for header in headers) > allowed.of(total):
+        give_up(store, headers, total, allowed)
+    write_sources(store, sources_of_parts(store))
+    return assemble_store(store, shards, arrays)

@@ -28,15 +28,8 @@ from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance, read_provenance, write_provenance
 from tts_prep.format.records.sources import read_sources, write_sources
 from tts_prep.format.records.store_plan import plan_sha256, read_plan, write_plan
+from tts_prep.preprocess.make import folder as store_folder
 from tts_prep.preprocess.make.asked import Asked
-from tts_prep.preprocess.make.folder import (
-    PURPOSE,
-    locked_folder,
-    refuse_foreign_files,
-    remove_unplanned_files,
-    take_over_file,
-    tidied,
-)
 from tts_prep.preprocess.plan.planned_store import PlannedStore
 from tts_prep.preprocess.plan.shard_plans import OldShard
 
@@ -99,7 +92,7 @@ class StoreTransaction:
         if change is Change.ADD:
             # Before the store is locked, which would make its folder.
             read_manifest(store)
-        with locked_folder(store, shared=change is Change.PART) as lock, holding_temporary_files():
+        with store_folder.locked_folder(store, shared=change is Change.PART) as lock, holding_temporary_files():
             yield cls(store, store.absolute(), change, lock, asked)
 
     @property
@@ -270,7 +263,7 @@ class StoreTransaction:
             yield
             return
         self.lock.begun = True
-        with tidied(self.folder):
+        with store_folder.tidied(self.folder):
             yield
         self.lock.begun = False
 
@@ -283,7 +276,7 @@ class StoreTransaction:
             with locked(folder) as lock:
                 _refuse_links(folder)
                 lock.begun = True
-                with tidied(folder):
+                with store_folder.tidied(folder):
                     yield folder
                 lock.begun = False
         except BaseException:
@@ -291,7 +284,7 @@ class StoreTransaction:
                 remove_folder(folder)
             raise
         with writing(folder):
-            (folder / PURPOSE).unlink()
+            (folder / store_folder.PURPOSE).unlink()
         replace_store(self.store)
 
     def plan(self, keys: Sequence[str], arrays: Iterable[str]) -> None:
@@ -310,7 +303,7 @@ class StoreTransaction:
 
             resuming.check_other_parts(self.store, keys, names)
         else:
-            remove_unplanned_files(self.folder, len(keys), names)
+            store_folder.remove_unplanned_files(self.folder, len(keys), names)
         write_plan(self.folder, keys, names)
 
     def take_over(self, manifest: Manifest) -> None:
@@ -319,7 +312,7 @@ class StoreTransaction:
             if entry.file not in (INDEX, FAILURES, PLAN, PROVENANCE):
                 is_missing = (self.store / entry.file).is_file() and not (self.folder / entry.file).exists()
                 if is_missing:
-                    take_over_file(self.store, self.folder, entry.file)
+                    store_folder.take_over_file(self.store, self.folder, entry.file)
         sources = read_sources(self.store)
         incomplete = sources.incomplete_of(manifest.array_files.keys())
         write_sources(self.folder, replace(sources, incomplete=incomplete))
@@ -329,12 +322,12 @@ class StoreTransaction:
 def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
     """Create the folder of a replacement, unless one with this purpose was begun."""
     check_own_folder(folder)
-    refuse_foreign_files(folder)
+    store_folder.refuse_foreign_files(folder)
     try:
         if (folder / MANIFEST).exists() or _purpose(folder) != purpose:
             remove_folder(folder)
         folder.mkdir(exist_ok=True)
-        (folder / PURPOSE).write_text(purpose, encoding="utf-8")
+        (folder / store_folder.PURPOSE).write_text(purpose, encoding="utf-8")
         if folder.stat().st_dev != store.stat().st_dev:
             remove_folder(folder)
             raise StoreError(f"{store}: is a mount point and cannot be replaced; give another path")
@@ -346,7 +339,7 @@ def _make_replacement(store: Path, folder: Path, purpose: str) -> None:
 
 def _purpose(folder: Path) -> str | None:
     try:
-        return (folder / PURPOSE).read_text(encoding="utf-8")
+        return (folder / store_folder.PURPOSE).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -15,22 +15,7 @@ from io import FileIO
 import numpy as np
 
 from tts_prep import doors
-from tts_prep.preprocess.audio.containers.stream import (
-    UNKNOWN_32,
-    UNKNOWN_64,
-    BrokenRecordingError,
-    Container,
-    Stream,
-    at,
-    check_alone,
-    check_length,
-    check_multiple,
-    chunks,
-    end_of_samples,
-    id3v2_size,
-    numbers,
-    plain_wav,
-)
+from tts_prep.preprocess.audio.containers import stream as pcm
 
 _BEGINNING = re.compile(rb"(?:RIFF|RIFX|RF64|BW64)....WAVE", re.DOTALL)
 PCM, _MS_ADPCM, FLOAT, _ALAW, _MULAW, _IMA_ADPCM, _GSM, _MPEG, _MP3 = 1, 2, 3, 6, 7, 0x11, 0x31, 0x50, 0x55
@@ -82,7 +67,7 @@ class WavFormat:
         return self.kind in (PCM, FLOAT, _ALAW, _MULAW) and 0 < self.width <= 8
 
 
-def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
+def inspect_wav(file: FileIO, start: int, size: int) -> pcm.Stream:
     """Inspect a RIFF, RIFX, RF64 or BW64 file.
 
     Args:
@@ -92,47 +77,47 @@ def inspect_wav(file: FileIO, start: int, size: int) -> Stream:
     Raises:
         BrokenRecordingError: it is truncated, or another container follows.
     """
-    beginning = at(file, start, 12)
+    beginning = pcm.at(file, start, 12)
     order = ">" if beginning[:4] == b"RIFX" else "<"
     (riff_size,) = struct.unpack(order + "I", beginning[4:8].ljust(4, b"\0"))
     long_size: int | None = None
     form, fact = WavFormat.of(b"", order), 0
     names: list[bytes] = []
-    for name, position, length in chunks(file, start + 12, size, order):
+    for name, position, length in pcm.chunks(file, start + 12, size, order):
         names.append(name)
         if name == b"ds64":
-            riff_size, long_size, _, n_sizes = numbers(file, position, order + "QQQI")
+            riff_size, long_size, _, n_sizes = pcm.numbers(file, position, order + "QQQI")
             names += [b"sizes of other chunks"] if n_sizes or length != 28 else []
         elif name == b"fmt ":
-            form = WavFormat.of(at(file, position, min(length, 4096)), order)
+            form = WavFormat.of(pcm.at(file, position, min(length, 4096)), order)
         elif name == b"fact":
-            (fact,) = numbers(file, position, order + "I")
+            (fact,) = pcm.numbers(file, position, order + "I")
         elif name == b"data":
             is_long = length == 0xFFFFFFFF and long_size is not None
             if long_size is not None and is_long:
                 length = long_size
             found = size - position
             unset = length == 0 and found > 0 and riff_size + 8 < size - start
-            unknown = length >= UNKNOWN_32 and length > found and (long_size is None or length >= UNKNOWN_64)
+            unknown = length >= pcm.UNKNOWN_32 and length > found and (long_size is None or length >= pcm.UNKNOWN_64)
             if not (unset or unknown):
-                check_length(found, length)
-                behind = start + 8 + riff_size if riff_size < UNKNOWN_32 else 0
-                check_alone(file, max(behind, position + length), size, _BEGINNING)
+                pcm.check_length(found, length)
+                behind = start + 8 + riff_size if riff_size < pcm.UNKNOWN_32 else 0
+                pcm.check_alone(file, max(behind, position + length), size, _BEGINNING)
                 # libsndfile does not know BW64, which is RF64 under another name.
                 stream = wav_samples(file, form, fact, position, length, rewrite=beginning[:4] == b"BW64")
                 usual = beginning[:4] + beginning[8:] == (b"RF64WAVE" if is_long else b"RIFFWAVE")
                 return _with_plain(file, stream, form, names, position, length) if usual and not start else stream
             length = _end_behind_chunks(file, position, size, order) - position
-            check_multiple(length, form.align)
+            pcm.check_multiple(length, form.align)
             # A writer that could not seek left the sizes at 0, which libsndfile believes.
             fact = length // (form.align or 1) * form.block_samples
             return wav_samples(file, form, fact, position, length, rewrite=unset)
-    return Stream("WAV")
+    return pcm.Stream("WAV")
 
 
 def _with_plain(
-    file: FileIO, stream: Stream, form: WavFormat, names: list[bytes], position: int, length: int
-) -> Stream:
+    file: FileIO, stream: pcm.Stream, form: WavFormat, names: list[bytes], position: int, length: int
+) -> pcm.Stream:
     """Return a stream with the place of its samples, if libsndfile would find the same.
 
     Args:
@@ -142,8 +127,8 @@ def _with_plain(
     if stream.contents is not None:
         return stream
     size = os.fstat(file.fileno()).st_size
-    behind = [name for name, _, _ in chunks(file, position + length + length % 2, size, form.order)]
-    return replace(stream, plain=plain_wav(form.chunk, names + behind, position, length))
+    behind = [name for name, _, _ in pcm.chunks(file, position + length + length % 2, size, form.order)]
+    return replace(stream, plain=pcm.plain_wav(form.chunk, names + behind, position, length))
 
 
 def wav_samples(
@@ -155,7 +140,7 @@ def wav_samples(
     *,
     rewrite: bool = False,
     container: str = "WAV",
-) -> Stream:
+) -> pcm.Stream:
     """Return the stream of samples with a known length.
 
     Args:
@@ -166,8 +151,10 @@ def wav_samples(
     if form.kind in (_MPEG, _MP3):
         row = doors.row("encodings", "mpeg")
         if row is None:
-            raise BrokenRecordingError(f"{container} of MPEG audio, whose reader is no part of this installation")
-        stream: Stream = doors.load("encodings", row)(at(file, position, length), f"{container} at byte {position:,}")
+            raise pcm.BrokenRecordingError(f"{container} of MPEG audio, whose reader is no part of this installation")
+        stream: pcm.Stream = doors.load("encodings", row)(
+            pcm.at(file, position, length), f"{container} at byte {position:,}"
+        )
         return stream
     n_samples = None
     if form.is_linear:
@@ -182,27 +169,31 @@ def wav_samples(
         # The last block is padded; the number of samples in it is in the header, or is not known.
         block = _GSM_SAMPLES if form.kind == _GSM else form.block_samples
         n_samples = fact if n_samples - block < fact <= n_samples else None if form.kind != _GSM else n_samples
-    contents = _wav(form, n_samples or fact, at(file, position, length)) if rewrite else None
-    return Stream(container, n_samples, contents=contents)
+    contents = _wav(form, n_samples or fact, pcm.at(file, position, length)) if rewrite else None
+    return pcm.Stream(container, n_samples, contents=contents)
 
 
-def _padded_samples(file: FileIO, form: WavFormat, position: int, length: int, container: str) -> Stream:
+def _padded_samples(file: FileIO, form: WavFormat, position: int, length: int, container: str) -> pcm.Stream:
     """Return integers in the upper bytes of larger ones, such as 24 bits in blocks of 32, with a header that says so.
 
     The specification puts zeros into the lower bytes.
     """
     n_bytes, width = -(-form.bits // 8), form.width
     if form.order == ">" or not 0 < n_bytes < width <= 4:
-        raise BrokenRecordingError(f"{form.bits} bits in {width} bytes, expected 8, 16, 24 or 32 bits in whole bytes")
-    data = at(file, position, length // form.align * form.align)
+        raise pcm.BrokenRecordingError(
+            f"{form.bits} bits in {width} bytes, expected 8, 16, 24 or 32 bits in whole bytes"
+        )
+    data = pcm.at(file, position, length // form.align * form.align)
     low = np.frombuffer(data, np.uint8).reshape(-1, width)[:, : width - n_bytes]
     if low.any():
-        raise BrokenRecordingError(f"{form.bits} bits in {width} bytes whose lower bytes are not 0, as they should be")
+        raise pcm.BrokenRecordingError(
+            f"{form.bits} bits in {width} bytes whose lower bytes are not 0, as they should be"
+        )
     chunk = form.chunk[:14].ljust(14, b"\0") + struct.pack("<H", 8 * width)
     if form.extensible:
         chunk += form.chunk[16:]
     plain = WavFormat.of(chunk, "<")
-    return Stream(container, length // form.align, contents=_wav(plain, 0, data))
+    return pcm.Stream(container, length // form.align, contents=_wav(plain, 0, data))
 
 
 def _wav(form: WavFormat, fact: int, data: bytes) -> bytes:
@@ -214,7 +205,7 @@ def _wav(form: WavFormat, fact: int, data: bytes) -> bytes:
         head += b"fact" + struct.pack(order + "II", 4, min(fact, 0xFFFFFFFF))
     padded = len(data) + len(data) % 2
     total = len(head) + 8 + padded
-    if total < UNKNOWN_32:
+    if total < pcm.UNKNOWN_32:
         magic = b"RIFX" if order == ">" else b"RIFF"
         head = magic + struct.pack(order + "I", total) + head
         return head + b"data" + struct.pack(order + "I", len(data)) + data + bytes(len(data) % 2)
@@ -228,10 +219,10 @@ _TAIL = 1 << 16
 
 def _end_behind_chunks(file: FileIO, position: int, size: int, order: str) -> int:
     """Return the end of samples of unknown size, before chunks of text that end with the file."""
-    end = end_of_samples(file, position, size, _BEGINNING)
+    end = pcm.end_of_samples(file, position, size, _BEGINNING)
     while True:
         low = max(position, end - _TAIL)
-        tail = at(file, low, end - low)
+        tail = pcm.at(file, low, end - low)
         places = [place for name in _BEHIND if (place := tail.rfind(name)) >= 0 and len(tail) >= place + 8]
         lengths = {place: struct.unpack(order + "I", tail[place + 4 : place + 8])[0] for place in places}
         last = [place for place, length in lengths.items() if place + 8 + length + length % 2 == len(tail)]
@@ -251,7 +242,7 @@ def containers_read() -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def inspect(file: FileIO) -> Stream:
+def inspect(file: FileIO) -> pcm.Stream:
     """Inspect an open recording; its position is irrelevant.
 
     Raises:
@@ -259,24 +250,24 @@ def inspect(file: FileIO) -> Stream:
     """
     size = os.fstat(file.fileno()).st_size
     if size == 0:
-        raise BrokenRecordingError("empty file")
+        raise pcm.BrokenRecordingError("empty file")
     start = 0
     # Bounded, because a malicious file can contain millions of empty tags.
     for _ in range(_MAX_TAGS):
         header = os.pread(file.fileno(), 10, start)
-        if not (skipped := id3v2_size(header)):
+        if not (skipped := pcm.id3v2_size(header)):
             break
         start += skipped
     if header[:4] in _WAV:
         return inspect_wav(file, start, size)
-    containers: list[Container] = [row.load() for row in doors.rows("containers").values()]
+    containers: list[pcm.Container] = [row.load() for row in doors.rows("containers").values()]
     zeros = os.pread(file.fileno(), _MAX_ZEROS, start) if header[:1] == b"\0" else b""
     behind = start + len(zeros) - len(zeros.lstrip(b"\0"))
     for position, found in ((start, containers), (behind, [each for each in containers if each.after_zeros])):
         for container in found:
             if container.begins(os.pread(file.fileno(), 10, position)):
                 return container.inspect(file, position, size)
-    raise BrokenRecordingError(f"cannot be read as audio{_named(header)}; expected {containers_read()}")
+    raise pcm.BrokenRecordingError(f"cannot be read as audio{_named(header)}; expected {containers_read()}")
 
 
 def _named(header: bytes) -> str:

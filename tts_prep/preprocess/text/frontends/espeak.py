@@ -21,28 +21,8 @@ from typing import Any
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError, WriteError
 from tts_prep.format.files.temporary import holding_temporary_files
-from tts_prep.preprocess.text.frontends.frontend import (
-    FOREIGN_LETTERS,
-    LIKELY_LANGUAGE,
-    MARKS,
-    NOT_SPOKEN,
-    OTHER_LANGUAGE,
-    OTHER_REGION,
-    UNSPOKEN_CHARACTERS,
-    Symbols,
-    VocabFrontend,
-    separate_punctuation,
-)
-from tts_prep.preprocess.text.language_codes import (
-    MINUS,
-    check_script,
-    foreign_letters,
-    likely_language,
-    normalize,
-    rules_of,
-    subtags,
-    with_minus_words,
-)
+from tts_prep.preprocess.text import language_codes
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.symbols import TIE, get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens, without_controls
 from tts_prep.preprocess.text.vocab import Vocab
@@ -88,8 +68,8 @@ _REGIONS = {f"en-{country}": "en-gb" for country in ("au", "hk", "ie", "in", "nz
 _REGION = re.compile(r"[a-wyz][a-z]|\d{3}")
 # Codes of countries that are those of other languages, or of none.
 _COUNTRIES = {"se": "swedish", "us": "english", "gb": "english", "br": "portuguese", "vn": "vietnamese"}
-_PLAIN = frozenset(f"{MARKS} '’-{string.ascii_letters}{string.digits}")
-_CLOSING = re.compile(rf"(?<=[{re.escape(MARKS)}])['’)\]}}]+(?=\s|$)")
+_PLAIN = frozenset(f"{frontends.MARKS} '’-{string.ascii_letters}{string.digits}")
+_CLOSING = re.compile(rf"(?<=[{re.escape(frontends.MARKS)}])['’)\]}}]+(?=\s|$)")
 _SWITCH = re.compile(r"\(([a-z]{2,3}(?:-[a-z0-9-]+)?)\)")
 _TIED_SWITCH = re.compile(r"\([a-z-\u0361]+\)")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
@@ -106,14 +86,14 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _JOINING_MARK = re.compile(r"([,;!?])(?<=[^\W\d_].)(?=[^\W\d_])")
 _CLOSES = re.compile(r"['’)\]}]")
 # A run of marks with the spaces around it. Marks in numbers, as in "1,5", and lines are for phonemizer to split.
-_MARK_RUN = re.compile(rf"\s*[{re.escape(MARKS)}](?:\s*[{re.escape(MARKS)}])*\s*")
+_MARK_RUN = re.compile(rf"\s*[{re.escape(frontends.MARKS)}](?:\s*[{re.escape(frontends.MARKS)}])*\s*")
 _DIGIT_OR_LINE = re.compile(r"[0-9\r\n]")
 _WORD_CATEGORIES = ("Mn", "Mc", "Me", "Lm", "Zs")
 # The library has global state, and a worker of a cluster may run several jobs in threads.
 _ESPEAK = threading.Lock()
 
 
-class EspeakFrontend(VocabFrontend):
+class EspeakFrontend(frontends.VocabFrontend):
     """IPA with stress and punctuation. It keeps one espeak-ng instance per language.
 
     Args:
@@ -129,11 +109,11 @@ class EspeakFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
-        table = get_table("styletts2" if subtags(language)[0] == "en" else "espeak")
+        table = get_table("styletts2" if language_codes.subtags(language)[0] == "en" else "espeak")
         super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
         self.language = language
         self._voices: dict[str, _Voice] = {}
@@ -152,7 +132,7 @@ class EspeakFrontend(VocabFrontend):
         In languages without rules espeak-ng reads them; only a minus that it would drop is expanded.
         """
         language = language or self.language
-        return with_minus_words(normalize(text, language), language)
+        return language_codes.with_minus_words(language_codes.normalize(text, language), language)
 
     def phoneticize(self, text: str, language: str | None = None) -> str:
         """Return IPA phonemes with punctuation.
@@ -183,7 +163,7 @@ class EspeakFrontend(VocabFrontend):
                 if language in (None, self.language):
                     raise
                 raise TextError(str(error)) from None
-            check_script(text, language or self.language)
+            language_codes.check_script(text, language or self.language)
             spoken = voice.phonemize(
                 _with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text), tied=preparation.tied
             )
@@ -194,12 +174,16 @@ class EspeakFrontend(VocabFrontend):
         phonemes = _SWITCH.sub("", spoken) if "(" in spoken else spoken
         phonemes = preparation.respell(phonemes, voice.code) if preparation.phones else phonemes
         self._switches = (text, language or self.language, switches)
-        if switches and not _LATIN.search(text) and not any(foreign_letters(text, language or self.language)):
+        if (
+            switches
+            and not _LATIN.search(text)
+            and not any(language_codes.foreign_letters(text, language or self.language))
+        ):
             other, said = self._switches[2][0]
             raise TextError(f"espeak-ng reads words of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
-        if NOT_SPOKEN.issuperset(phonemes):
+        if frontends.NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
-        return separate_punctuation(phonemes) if self.separate else phonemes
+        return frontends.separate_punctuation(phonemes) if self.separate else phonemes
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
         """Yield unknown symbols, characters that espeak-ng drops, and signs of another language.
@@ -211,23 +195,27 @@ class EspeakFrontend(VocabFrontend):
         language = language or self.language
         voice = self._voice(language)
         if voice.is_of_other_region:
-            yield OTHER_REGION, f"{language}: {voice.code}"
-        yield from ((OTHER_LANGUAGE, f"{other}: {said}") for other, said in self._switched(text, language))
-        yield from ((FOREIGN_LETTERS, letter) for letter in foreign_letters(text, language))
-        likely = likely_language(text, language)
+            yield frontends.OTHER_REGION, f"{language}: {voice.code}"
+        yield from ((frontends.OTHER_LANGUAGE, f"{other}: {said}") for other, said in self._switched(text, language))
+        yield from ((frontends.FOREIGN_LETTERS, letter) for letter in language_codes.foreign_letters(text, language))
+        likely = language_codes.likely_language(text, language)
         if likely:
-            yield LIKELY_LANGUAGE, likely
+            yield frontends.LIKELY_LANGUAGE, likely
         if not _PLAIN.issuperset(text):
             text = self.vocab.preparation.prepare(without_controls(text))
             for character in sorted(set(text) - _PLAIN):
                 if self._is_left_out(character, language):
-                    yield from [(UNSPOKEN_CHARACTERS, character)] * text.count(character)
+                    yield from [(frontends.UNSPOKEN_CHARACTERS, character)] * text.count(character)
         if "-" in text or "\u2212" in text:
             # What espeak-ng does with a hyphen depends on what is beside it.
-            beside = {"-5": MINUS.findall(text), "3-5": hyphens_of_digits(text), "a - b": loose_hyphens(text)}
+            beside = {
+                "-5": language_codes.MINUS.findall(text),
+                "3-5": hyphens_of_digits(text),
+                "a - b": loose_hyphens(text),
+            }
             for written, signs in beside.items():
                 if signs and self._is_left_out(written, language):
-                    yield from [(UNSPOKEN_CHARACTERS, sign) for sign in signs]
+                    yield from [(frontends.UNSPOKEN_CHARACTERS, sign) for sign in signs]
 
     def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
         """Return the languages to which espeak-ng switched in a text, and the phonemes in each."""
@@ -255,7 +243,7 @@ class EspeakFrontend(VocabFrontend):
     def software(self) -> dict[str, str]:
         """Return the versions of phonemizer, espeak-ng and what the rules of the language use."""
         version = self._voice(self.language).version
-        rules = getattr(rules_of(self.language), "software", {})
+        rules = getattr(language_codes.rules_of(self.language), "software", {})
         return {"phonemizer": _version_of("phonemizer"), "espeak-ng": version, **rules}
 
 
@@ -293,7 +281,7 @@ def _code(language: str, known: Mapping[str, str]) -> str | None:
     A locale such as ``pt_BR`` is taken as well. If espeak-ng has no voice of a region, the most similar one of the
     language is used.
     """
-    parts = subtags(language)
+    parts = language_codes.subtags(language)
     code = "-".join(parts)
     exact = {name.lower(): name for name in known}
     base = parts[0]
@@ -309,8 +297,13 @@ def _has_regions(base: str, known: Mapping[str, str]) -> bool:
 
 def _without_region(language: str, code: str, known: Mapping[str, str]) -> bool:
     """Return whether a language has voices by region, but the voice of ``code`` is that of another region."""
-    name = "-".join(subtags(language))
-    return "-" in name and name != code.lower() and name not in _VOICES and _has_regions(subtags(language)[0], known)
+    name = "-".join(language_codes.subtags(language))
+    return (
+        "-" in name
+        and name != code.lower()
+        and name not in _VOICES
+        and _has_regions(language_codes.subtags(language)[0], known)
+    )
 
 
 def is_spoken(language: str) -> bool:
@@ -359,7 +352,7 @@ class _Voice:
         self.code = code
         self.is_of_other_region = is_of_other_region
         self._espeak = espeak
-        self._punctuation = Punctuation(MARKS)
+        self._punctuation = Punctuation(frontends.MARKS)
         self._separator = default_separator
 
     @property

@@ -8,16 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import TextError
-from tts_prep.preprocess.text.frontends.frontend import (
-    LIKELY_LANGUAGE,
-    NOT_SPOKEN,
-    UNSPOKEN_CHARACTERS,
-    Symbols,
-    VocabFrontend,
-    join_symbols,
-    separate_punctuation,
-    split_symbols,
-)
+from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import arpabet_phones, likely_language, normalize, rules_of
 from tts_prep.preprocess.text.symbols import get_table, tables_with
 from tts_prep.preprocess.text.typography import plain_marks, without_accents, without_controls
@@ -28,7 +19,7 @@ _PREFIX: Final = "@"
 """The prefix of phones in FastSpeech2's table, which distinguishes them from letters."""
 
 
-class PhonemesFrontend(VocabFrontend):
+class PhonemesFrontend(frontends.VocabFrontend):
     """The text consists of phonemes. Nothing is normalized.
 
     With a vocabulary of single characters, each character is a symbol. With longer symbols, they are separated by
@@ -43,7 +34,7 @@ class PhonemesFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "",  # noqa: ARG002
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
@@ -66,19 +57,19 @@ class PhonemesFrontend(VocabFrontend):
         phonemes = text.strip()
         if self.spaced or "{" in phonemes:
             symbols = list(self._symbols(phonemes))
-            phonemes = join_symbols(symbols) if self.spaced else "".join(symbols)
+            phonemes = frontends.join_symbols(symbols) if self.spaced else "".join(symbols)
         else:
             if not self._is_collected:
                 _check_characters(phonemes)
             symbols = list(phonemes)
-        if NOT_SPOKEN.issuperset(symbols):
+        if frontends.NOT_SPOKEN.issuperset(symbols):
             raise TextError(f"nothing to speak in {phonemes[:60]!r}" if phonemes else "the text is empty")
-        return separate_punctuation(phonemes) if self.separate and not self.spaced else phonemes
+        return frontends.separate_punctuation(phonemes) if self.separate and not self.spaced else phonemes
 
     def split(self, phonemes: str) -> list[str]:
         """Split phonemes as text into symbols. A table that is collected has ARPAbet's symbols, not their letters."""
         is_arpabet = self._is_collected and bool(arpabet_phones(phonemes))
-        return split_symbols(phonemes) if is_arpabet else super().split(phonemes)
+        return frontends.split_symbols(phonemes) if is_arpabet else super().split(phonemes)
 
     def _symbols(self, text: str) -> Iterator[str]:
         for number, piece in enumerate(_BRACES.split(text)):
@@ -87,7 +78,7 @@ class PhonemesFrontend(VocabFrontend):
             elif "{" in piece or "}" in piece:
                 raise TextError(f"unbalanced braces in {piece[:60]!r}")
             elif self.spaced and not self._prefixed:
-                yield from split_symbols(" ".join(piece.split()))
+                yield from frontends.split_symbols(" ".join(piece.split()))
             else:
                 yield from self.vocab.split(piece)
 
@@ -119,7 +110,7 @@ _LETTER: Final = re.compile(r"\w")
 _PUNCTUATION: Final = re.compile(r" *([,.?!])")
 
 
-class CharactersFrontend(VocabFrontend):
+class CharactersFrontend(frontends.VocabFrontend):
     """Lower-case letters and ``, . ? ! -``, as in Parakeet's ``EnglishCharacter``: ``don't`` is ``dont``.
 
     With another table, the text is lower-cased only if the table has no upper-case letters, and accents and marks that
@@ -132,7 +123,7 @@ class CharactersFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "en-us",
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
@@ -174,14 +165,14 @@ class CharactersFrontend(VocabFrontend):
         """Yield unknown symbols, marks of the text without a similar one in the table, and foreign texts."""
         yield from super().remarks(text, phonemes, language)
         if likely := likely_language(text, language or self.language):
-            yield LIKELY_LANGUAGE, likely
+            yield frontends.LIKELY_LANGUAGE, likely
         if not _NOT_SPOKEN.isdisjoint(text):
             for character in plain_marks(without_controls(text)):
                 if character in _NOT_SPOKEN and character not in self.vocab:
-                    yield UNSPOKEN_CHARACTERS, character
+                    yield frontends.UNSPOKEN_CHARACTERS, character
 
 
-class NoFrontend(VocabFrontend):
+class NoFrontend(frontends.VocabFrontend):
     """Returns no phonemes for any text, which may be empty. The table has the padding symbol only.
 
     Args:
@@ -191,7 +182,7 @@ class NoFrontend(VocabFrontend):
     def __init__(
         self,
         language: str = "",  # noqa: ARG002
-        symbols: Symbols | None = None,
+        symbols: frontends.Symbols | None = None,
         unknown: str = "error",
         punctuation: str | None = None,
     ) -> None:
