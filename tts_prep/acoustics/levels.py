@@ -111,7 +111,8 @@ def _add_blocks(samples: Any, scale: float, least: float, hop: int, columns: int
     for block in range(len(squares)):
         rows = samples[block * hop : (block + 1) * hop]
         if len(rows) < hop:
-            padded[: len(rows)] = rows
+            for i in range(len(rows)):
+                padded[i] = rows[i]
             rows = padded
         for i in range(columns):
             magnitude, square, product = magnitudes[i], 0.0, products[i]

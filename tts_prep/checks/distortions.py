@@ -384,5 +384,7 @@ def find_quantiles(values: Any, starts: Any, stops: Any, share: float, quantiles
             low, high = (low, j) if at <= j else (i, high) if at >= i else (at, at)
         quantiles[place] = np.nan
         if len(part):
-            above = part[at + 1 :].min() if at + 1 < len(part) else part[at]
+            above = part[at] if at + 1 == len(part) else part[at + 1]
+            for i in range(at + 2, len(part)):
+                above = min(above, part[i])
             quantiles[place] = part[at] + (above - part[at]) * (exact - at)

@@ -418,7 +418,8 @@ def _sum_weighted(
             # Zeros before and after the recording.
             skipped = min(max(-low, 0), len(rows))
             rows[:skipped, lane] = 0
-            rows[skipped : skipped + len(inside), lane] = inside
+            for i in range(len(inside)):
+                rows[skipped + i, lane] = inside[i]
             rows[skipped + len(inside) :, lane] = 0
         for row in rows:
             for lane in range(lanes):

@@ -126,7 +126,9 @@ def _center_and_add_slopes(
         start, stop = starts[recording], starts[recording + 1]
         if start == stop:
             continue
-        loudest = levels[start:stop].max()
+        loudest = levels[start]
+        for number in range(start, stop):
+            loudest = max(loudest, levels[number])
         means[:] = 0
         n_speech = 0
         for number in range(start, stop):
@@ -135,7 +137,8 @@ def _center_and_add_slopes(
                 n_speech += 1
                 for i in range(size):
                     means[i] += cepstra[number, i]
-        means /= n_speech
+        for i in range(size):
+            means[i] /= n_speech
         if scaled:
             scales[:] = 0
             for number in range(start, stop):

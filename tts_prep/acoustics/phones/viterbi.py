@@ -244,7 +244,9 @@ def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: 
             before, after = after, before
             before[0] = before[1] = _NEVER
         if turn < n_blocks - 1:
-            starts[number + 1] = before
+            # Not by a slice, here and below: the compiler needs three seconds for the error of its shapes.
+            for i in range(n + _GAP):
+                starts[number + 1, i] = before[i]
             continue
         if place < 0:
             place = n - 1 if before[n + 1] >= before[n] else n - 2
@@ -289,4 +291,5 @@ def _find_best_paths(scores: Any, spans: Any, classes: Any, skips: Any, starts: 
             before, after = after, before
             for start in firsts:
                 before[start] = before[start + 1] = _NEVER
-        best[first:stop] = before[2:]
+        for i in range(n):
+            best[first + i] = before[i + 2]
