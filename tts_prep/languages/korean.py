@@ -166,27 +166,19 @@ class KoreanFrontend(frontends.VocabFrontend):
 
     Args:
         language: a code of Korean.
-        symbols: another table than ``korean``.
-        unknown: the treatment of symbols that are not in the vocabulary.
-        punctuation: ignored: marks are separate symbols.
+        options: see `frontend.VocabFrontend`. Punctuation is ignored: marks are separate symbols.
 
     Raises:
         ConfigurationError: the language is not Korean.
         MissingPackageError: ko-speech-tools is not installed.
     """
 
-    def __init__(
-        self,
-        language: str = "ko",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
+    def __init__(self, language: str = "ko", **options: Any) -> None:
         if not is_korean(language):
             raise ConfigurationError(
                 f"language: the frontend 'korean' supports Korean only, found {language!r}; use --language ko"
             )
-        super().__init__(Vocab.from_table(get_table("korean")), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(get_table("korean")), **options)
         self.spaced = True
         self._pronounce, self._read_english = _import_packages()
 

@@ -85,32 +85,22 @@ class MandarinFrontend(frontends.VocabFrontend):
 
     Args:
         language: a code of Mandarin.
-        symbols: another table than that of the style.
-        unknown: the treatment of symbols that are not in the vocabulary.
-        punctuation: ignored: marks are separate symbols.
         style: one of `STYLES`.
+        options: see `frontend.VocabFrontend`. Punctuation is ignored: marks are separate symbols.
 
     Raises:
         ConfigurationError: the language is not Mandarin, or an option is invalid.
         MissingPackageError: pypinyin is not installed.
     """
 
-    def __init__(
-        self,
-        language: str = "zh",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-        *,
-        style: str = "phones",
-    ) -> None:
+    def __init__(self, language: str = "zh", *, style: str = "phones", **options: Any) -> None:
         frontends.check_choice("style", style, STYLES)
         if not is_mandarin(language):
             raise ConfigurationError(
                 f"language: the frontend 'mandarin' supports Mandarin only, found {_named(language)}; use --language zh"
             )
         table = {"phones": "mandarin", "pinyin": "mandarin-pinyin", "ipa": "espeak"}[style]
-        super().__init__(Vocab.from_table(get_table(table)), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(get_table(table)), **options)
         self.spaced = style != "ipa"
         self._style = style
         self._pypinyin, self._jieba, self._simplified = _import_packages()

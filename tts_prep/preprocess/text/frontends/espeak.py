@@ -98,23 +98,16 @@ class EspeakFrontend(frontends.VocabFrontend):
 
     Args:
         language: a voice of espeak-ng, such as ``en-us``, ``en-gb``, ``fr-fr``, ``cmn``.
-        symbols: another table than the defaults, ``styletts2`` for English and ``espeak`` for other languages.
-        unknown: the treatment of phonemes that are not in the vocabulary.
-        punctuation: ``"attached"``, as by espeak-ng, or ``"separate"``, as in StyleTTS2's lists.
+        options: see `frontend.VocabFrontend`. The default table is ``styletts2`` for English and ``espeak`` for other
+            languages; punctuation is ``"attached"``, as by espeak-ng, or ``"separate"``, as in StyleTTS2's lists.
 
     Raises:
         ConfigurationError: an option is invalid.
     """
 
-    def __init__(
-        self,
-        language: str = "en-us",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
+    def __init__(self, language: str = "en-us", **options: Any) -> None:
         table = get_table("styletts2" if language_codes.subtags(language)[0] == "en" else "espeak")
-        super().__init__(Vocab.from_table(table), symbols, unknown, punctuation)
+        super().__init__(Vocab.from_table(table), **options)
         self.language = language
         self._voices: dict[str, _Voice] = {}
         self._left_out: dict[tuple[str, str], bool] = {}

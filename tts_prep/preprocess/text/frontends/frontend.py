@@ -105,7 +105,7 @@ class VocabFrontend:
 
     Args:
         default: the default vocabulary.
-        symbols: another vocabulary or table.
+        symbols: another vocabulary or table; None uses the default.
         unknown: the treatment of symbols that are not in the vocabulary: one of `UNKNOWN_POLICIES`.
         punctuation: one of `PUNCTUATION_STYLES`; None uses the first.
 
@@ -113,7 +113,9 @@ class VocabFrontend:
         ConfigurationError: an option is invalid, or the vocabulary does not support it.
     """
 
-    def __init__(self, default: Vocab, symbols: Symbols | None, unknown: str, punctuation: str | None) -> None:
+    def __init__(
+        self, default: Vocab, symbols: Symbols | None = None, unknown: str = "error", punctuation: str | None = None
+    ) -> None:
         vocab = Vocab.from_table(symbols) if symbols else default
         check_unknown(vocab, unknown)
         check_choice("punctuation", punctuation or PUNCTUATION_STYLES[0], PUNCTUATION_STYLES)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,16 +29,11 @@ class PhonemesFrontend(frontends.VocabFrontend):
 
     Args:
         language: ignored.
+        options: see `frontend.VocabFrontend`.
     """
 
-    def __init__(
-        self,
-        language: str = "",  # noqa: ARG002
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
-        super().__init__(Vocab.from_table(get_table("styletts2")), symbols, unknown, punctuation)
+    def __init__(self, language: str = "", **options: Any) -> None:  # noqa: ARG002
+        super().__init__(Vocab.from_table(get_table("styletts2")), **options)
         self.reads_marks = True
         self.spaced = self.vocab.has_long_symbols
         self._is_collected = isinstance(self.vocab, OpenVocab)
@@ -118,16 +113,11 @@ class CharactersFrontend(frontends.VocabFrontend):
 
     Args:
         language: decides over the rules by which texts are normalized.
+        options: see `frontend.VocabFrontend`.
     """
 
-    def __init__(
-        self,
-        language: str = "en-us",
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
-        super().__init__(Vocab.from_table(get_table("parakeet-characters")), symbols, unknown, punctuation)
+    def __init__(self, language: str = "en-us", **options: Any) -> None:
+        super().__init__(Vocab.from_table(get_table("parakeet-characters")), **options)
         self.language = language
         self._keeps_case = any(symbol.isupper() for symbol in self.vocab.symbols if len(symbol) == 1)
 
@@ -176,17 +166,12 @@ class NoFrontend(frontends.VocabFrontend):
     """Returns no phonemes for any text, which may be empty. The table has the padding symbol only.
 
     Args:
-        language, punctuation: ignored.
+        language: ignored.
+        options: see `frontend.VocabFrontend`.
     """
 
-    def __init__(
-        self,
-        language: str = "",  # noqa: ARG002
-        symbols: frontends.Symbols | None = None,
-        unknown: str = "error",
-        punctuation: str | None = None,
-    ) -> None:
-        super().__init__(Vocab([PADDING], PADDING), symbols, unknown, punctuation)
+    def __init__(self, language: str = "", **options: Any) -> None:  # noqa: ARG002
+        super().__init__(Vocab([PADDING], PADDING), **options)
         self.reads_marks = True
 
     def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
