@@ -15,6 +15,7 @@ import termios
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -22,6 +23,7 @@ import pytest
 from commands import run
 from corpora import TEXTS
 from killing import contents
+from stores import make_rows, write_store
 
 from tts_prep.cli.main import cli
 from tts_prep.cli.preparing import summary
@@ -372,6 +374,34 @@ def test_a_terminal_shows_what_a_run_does_before_its_first_shard(monkeypatch: py
     assert [text for text, before in zip(shown, ["", *shown], strict=False) if text != before] == [
         *("starting", "compiling", "starting", "real time")
     ]
+
+
+class WithoutTqdm:
+    """A finder that finds all but tqdm."""
+
+    def __init__(self, finder: Any) -> None:
+        self.finder = finder
+
+    def find_spec(self, name: str, *place: Any) -> Any:
+        return None if name == "tqdm" else self.finder.find_spec(name, *place)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_a_terminal_shows_how_far_measures_are_with_a_bar_if_there_is_tqdm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    store = write_store(tmp_path / "store", make_rows([5, 6]))
+    options = ("-o", tmp_path / "page.html") if command == "report" else ()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    status, out, err = run(capsys, command, store, *options)
+    assert status == 0
+    assert re.search(r"0/2 \[.*loading the measures.*2/2 \[.*comparing", err, re.DOTALL)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "meta_path", [WithoutTqdm(finder) for finder in sys.meta_path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tqdm"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert run(capsys, command, store, *options) == (0, out, "")
 
 
 def test_a_bar_is_redrawn_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
@@ -49,3 +51,18 @@ def test_axe_finds_nothing_on_any_page(site: Path, browser: Browser, width: int,
         wrong[page] = browser.run("return window.axed.violations.map((v) => [v.id, v.nodes.map((n) => n.html)])")
         assert browser.run("return window.axed.passes.length") > 10
     assert {page: found for page, found in wrong.items() if found} == {}
+
+
+def test_the_search_finds_the_place_of_each_word_of_the_index_first(site: Path, browser: Browser) -> None:
+    rows = re.findall(
+        r"^\| (.+) \| \[.+\]\((.+)\.md(#.+)?\) \|$", (ROOT / "docs/words.md").read_text("utf-8"), re.MULTILINE
+    )
+    places = {word: f"{page}.html{anchor}" for words, page, anchor in rows for word in words.split(", ")}
+    assert len(places) > 150
+    found = {}
+    for word in places:
+        browser.go("about:blank")
+        browser.go(f"{(site / 'search.html').as_uri()}?q={quote(word)}")
+        browser.wait("document.querySelectorAll('#search-results li a').length")
+        found[word] = browser.run("return document.querySelector('#search-results li a').getAttribute('href')")
+    assert found == places

@@ -59,6 +59,7 @@ def check(
     from tts_prep.checks.detection import as_json, write_ids, write_measures
     from tts_prep.checks.detection import suspects as find_suspects
     from tts_prep.checks.measuring import measure
+    from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
 
     limits = _limits(thresholds)
@@ -67,7 +68,8 @@ def check(
     dataset = UtteranceDataset(store, cache=cache, cache_size=cache_size)
     # Before the measures, which take longer: a frontend that is not installed is named at once.
     words = _write_words(dataset, words_file) if words_file is not None else ""
-    suspects = find_suspects(measure(dataset), limits)
+    with make_progress(sys.stderr) as progress:
+        suspects = find_suspects(measure(dataset, progress=progress), limits)
     if csv_file is not None:
         write_measures(suspects, csv_file)
     if ids_file is not None:

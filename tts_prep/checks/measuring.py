@@ -64,9 +64,10 @@ def measure(
     """
     if use_stored and holds_measures(dataset):
         return stored_measures(dataset)
-    reader = _Reader(dataset, known)
     lengths = dataset.n_frames.tolist()
     n = len(lengths)
+    progress(Progress(0, n, step="loading the measures, or compiling them"))
+    reader = _Reader(dataset, known)
     parts = map_slices(reader.read, lengths, _AT_A_TIME, lambda done: progress(Progress(done, n, step="measuring")))
     rows = Rows.joined(parts or [reader.read(slice(0, 0))])
     progress(Progress(n, n, step="comparing"))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from tts_prep.cli import interruption
@@ -33,7 +34,8 @@ def make_progress(stream: TextIO) -> Iterator[ShowProgress]:
     if is_quiet():
         yield lambda *_: interruption.check()
         return
-    if not stream.isatty():
+    # Some commands need no extra, and so no tqdm.
+    if not stream.isatty() or not find_spec("tqdm"):
         last = time.monotonic()
 
         def show(now: Progress) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,12 +61,14 @@ def report(
       tts-prep report store -o report.html --csv utterances.csv
       tts-prep report store-22k store-24k -o comparison.html
     """
+    from tts_prep.cli.progress import make_progress
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise, write_table
 
     _check_files(other, output, csv_file)
     warn_without_compiler()
-    summary = summarise(store, gallery=gallery, seed=seed)
+    with make_progress(sys.stderr) as progress:
+        summary = summarise(store, gallery=gallery, seed=seed, progress=progress)
     if other is not None:
         _compare(summary, other, output)
         return

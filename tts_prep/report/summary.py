@@ -19,6 +19,7 @@ from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.loader import CategoryValues, UtteranceDataset
 from tts_prep.loader.randomness import permutation
+from tts_prep.progress import ShowProgress, in_notebooks
 from tts_prep.report.columns import NumberColumn, number_columns
 from tts_prep.report.policies import PolicyCost, default_budget, make_policies, policy_cost
 from tts_prep.report.speakers import Speakers, speaker_table
@@ -156,7 +157,9 @@ class Summary:
     seconds: float
 
 
-def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int = MAX_BYTES) -> Summary:
+def summarise(
+    store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int = MAX_BYTES, progress: ShowProgress = in_notebooks
+) -> Summary:
     """Compute the data of a report.
 
     Args:
@@ -164,6 +167,7 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
         gallery: the number of randomly chosen utterances to show.
         seed: the seed of the gallery.
         max_bytes: the maximum size of mels and waveforms to read.
+        progress: called with the progress of the measures.
 
     Raises:
         StoreError: the store is missing or incomplete.
@@ -173,7 +177,7 @@ def summarise(store: Path, *, gallery: int = 12, seed: int = 0, max_bytes: int =
     dataset = UtteranceDataset(store)
     # Measures in the index do not need arrays.
     checked = dataset if holds_measures(dataset) else dataset[:: max(1, math.ceil(_array_bytes(dataset) / max_bytes))]
-    found = suspects(measure(checked))
+    found = suspects(measure(checked, progress=progress))
     flagged = np.zeros(len(checked), bool)
     flagged[found.positions] = True
     columns = tuple(number_columns(found.measures))
