@@ -50,7 +50,6 @@ from web_server import Answer, WebServer, serving
 MACHINES = 2
 PROCESSES = multiprocessing.get_context("forkserver")
 PRELOADED = ["tts_prep.loader", "fsspec.implementations.http", "h5py"]
-PROCESSES.set_forkserver_preload(PRELOADED)
 
 
 @dataclass(frozen=True)
@@ -443,6 +442,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="of each number of ranks but the last")
     parser.add_argument("--result", metavar="NAME", help="write benchmarks/results/NAME.json")
     options = parser.parse_args()
+    PROCESSES.set_forkserver_preload(PRELOADED)
     if options.litdata:
         require("litdata", "boto3")
         os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY="key", AWS_DEFAULT_REGION="us-east-1")

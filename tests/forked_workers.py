@@ -8,8 +8,12 @@ from collections.abc import Callable
 from multiprocessing.connection import Listener
 from multiprocessing.context import ForkServerProcess
 
-# Nothing that starts threads, or changes with the environment.
-_IMPORTED = ["tts_prep.preprocess.run", "tts_prep.models.processes", "tts_prep.preprocess.workers.worker", "soundfile"]
+# Nothing that starts threads, or changes with the environment. The last one is for the ranks of benchmarks/chaos.py,
+# which are forked from the same process: `multiprocessing` has one.
+_IMPORTED = [
+    *("tts_prep.preprocess.run", "tts_prep.models.processes", "tts_prep.preprocess.workers.worker", "soundfile"),
+    "fsspec.implementations.http",
+]
 
 
 class _Process(ForkServerProcess):

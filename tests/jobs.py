@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from tts_prep.compiler import jit
 
@@ -185,3 +188,8 @@ def raise_of_two_arguments(_: int) -> None:
 
 def leave(_: int) -> None:
     raise SystemExit(3)
+
+
+def say_what_is_imported(connection: Connection[Any, Any], names: list[str]) -> None:
+    """Send those of some modules that were there before this function was called."""
+    connection.send([name for name in names if name in sys.modules])

@@ -22,16 +22,31 @@ from typing import Any
 import jobs
 import pytest
 from commands import light
+from forked_workers import ForkedWorkers
 
 from tts_prep.cli import interruption
 from tts_prep.errors import ConfigurationError, WorkerError
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
+from tts_prep.preprocess.workers import processes
 from tts_prep.preprocess.workers.pool import Backend, worker_pool
 from tts_prep.preprocess.workers.processes import Worker, _signals_blocked
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 
 OWN = pytest.mark.own_workers
+
+
+def test_a_worker_of_other_tests_is_forked_with_what_it_imports() -> None:
+    # A module of tests that says for `multiprocessing` what its server imports would take this back for all of them.
+    if not isinstance(processes._SPAWN, ForkedWorkers):
+        pytest.skip("workers are not forked here")
+    ours, theirs = processes._SPAWN.Pipe()
+    asked = ["tts_prep.preprocess.run", "tts_prep.models.processes", "soundfile"]
+    with ours, theirs:
+        child = processes._SPAWN.Process(target=jobs.say_what_is_imported, args=(theirs, asked), daemon=True)
+        child.start()
+        assert ours.recv() == asked
+        child.join()
 
 
 @OWN
@@ -313,7 +328,9 @@ def test_a_worker_that_dies_before_it_has_read_a_large_function_is_an_error_that
 
 IGNORING_ENDS = """
 import signal
+from tts_prep.preprocess.workers import processes
 from tts_prep.preprocess.workers.pool import Backend
+from tts_prep.preprocess.workers import processes
 from tts_prep.preprocess.workers.pool import worker_pool
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
