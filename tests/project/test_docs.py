@@ -186,6 +186,18 @@ def test_a_page_that_a_script_makes_is_what_the_script_makes_now(page: str) -> N
     assert module.PAGE.read_text(encoding="utf-8") == made, f"run python docs/make_{page}.py"
 
 
+def test_the_comparisons_have_the_cells_and_versions_that_a_script_reads_in_code() -> None:
+    spec = importlib.util.spec_from_file_location("comparison", ROOT / "conformance/comparison.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.not_in_readme() == []
+    heads = re.findall(r"^\| \| tts-prep \| (.*) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert {title for head in heads for title in head.split(" | ")} - {"custom script"} == set(module.PACKAGES)
+    assert {cell.tool for cell in module.CELLS} == set(module.PACKAGES)
+
+
 def test_tables_and_graphs_of_benchmarks_are_those_of_the_results() -> None:
     module = made_by("benchmarks")
     results = module.read_results()
