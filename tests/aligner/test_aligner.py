@@ -239,6 +239,7 @@ def test_a_damaged_model_is_an_error(model: AlignmentModel, damage) -> None:
         AlignmentModel.from_text(damage(model.as_text()))
 
 
+@pytest.mark.whole
 def test_synthetic_voices_are_aligned_within_two_frames_of_their_exact_times(
     demo_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

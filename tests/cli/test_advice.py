@@ -55,6 +55,9 @@ from tts_prep.review.pages import Pages
 from tts_prep.review.server import ReviewServer
 from tts_prep.review.sounds import Sounds
 
+# What messages say to type are options and commands of all rooms.
+pytestmark = pytest.mark.whole
+
 FAST = ("--frontend", "characters")
 
 

@@ -79,6 +79,7 @@ def make(*arguments: object) -> None:
 
 @pytest.fixture(scope="module")
 def stores(made_once: Any) -> Path:
+    pytest.importorskip("tts_prep.symbols", reason="the room of --symbols auto")
     return made_once("diff-stores", make_stores)
 
 

@@ -30,6 +30,7 @@ SPEAKERS = ("anna", "../b", "anna", "../b", "c")
 
 
 def make_store(corpus: Path, path: Path, **settings: Any) -> Path:
+    pytest.importorskip("tts_prep.symbols", reason="the room of --symbols auto")
     rows = [
         SourceUtterance(f"u{i}", f'Ma "{i}",\ttwice.', f"wavs/S-{i:04d}.wav", "here", speaker)
         for i, speaker in enumerate(SPEAKERS)

@@ -177,6 +177,7 @@ def with_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     sys.modules.pop("mean_of_tests", None)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["mean_of_tests.py", "weights.txt", "scores.csv"])
 def test_a_store_whose_model_has_other_code_or_weights_or_whose_columns_have_another_table_is_named(
@@ -215,6 +216,7 @@ def test_a_store_whose_model_has_other_code_or_weights_or_whose_columns_have_ano
     assert re.search(named, out), (out, err)
 
 
+@pytest.mark.whole
 def test_a_model_whose_arrays_were_removed_is_not_compared(
     with_model: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +235,7 @@ def test_a_model_whose_arrays_were_removed_is_not_compared(
     assert (status, "older" in out, err) == (0, False, "")
 
 
+@pytest.mark.whole
 def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_not_once_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -257,6 +260,7 @@ def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_n
     assert "older than" not in run(capsys, "add", store, "--license", "cc-by-4.0")[1]
 
 
+@pytest.mark.whole
 def test_a_text_that_becomes_its_correction_is_named_as_the_record_of_corrections_differs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

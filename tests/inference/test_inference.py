@@ -317,6 +317,7 @@ def test_a_text_that_fails_leaves_the_lines_of_others_in_place(store: Path, caps
     assert err == "text 2: the text is empty\n"
 
 
+@pytest.mark.whole
 def test_symbols_that_the_store_drops_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "table.txt").write_text("<pad>\na\nb\nc\n")
     settings = {"frontend": "characters", "unknown": "drop", "symbols": str(tmp_path / "table.txt")}

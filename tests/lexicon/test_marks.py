@@ -68,6 +68,7 @@ def test_a_mark_in_the_table_is_its_symbol() -> None:
     assert [symbols[i] for i in ids][:6] == ["[S1]", " ", "n", "o", " ", "<laugh>"]
 
 
+@pytest.mark.whole
 def test_phones_in_a_text_are_read_in_the_notation_of_the_frontend() -> None:
     read = reader(marks="phones", heteronyms=False, symbols="kokoro").read
     assert read("[Kokoro](/kˈOkəɹO/) is a [model](https://x.y/z).", None, False)[1].startswith("kˈOkəɹO ɪz ə ")

@@ -94,6 +94,7 @@ def test_texts_of_a_styletts2_list_are_its_second_field_and_a_file_without_any_i
     assert (status, "cannot be read (No such file or directory)" in err) == (2, True)
 
 
+@pytest.mark.whole
 def test_settings_of_texts_come_from_a_file_too_with_paths_beside_it(
     capsys, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

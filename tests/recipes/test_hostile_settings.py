@@ -73,6 +73,7 @@ def test_a_file_of_gigabytes_that_takes_no_space_is_refused_with_little_memory(t
     assert all(isinstance(row, Failure | str) and len(str(row)) < 1000 for row in failures), str(found)[:300]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["a.toml", "config.json", "voice.json", "tokens.txt", "conf.yaml", "a.ctm", "a.dur"])
 def test_a_named_pipe_in_the_place_of_a_file_blocks_nothing(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
@@ -123,6 +124,7 @@ def test_a_grid_that_ends_beyond_all_recordings_is_one_line(tmp_path: Path, ends
         AlignmentFolder.open(tmp_path).read("a", "", None)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("text", ['{"vocab": {}}', '{"phoneme_id_map": {}, "vocab": []}'])
 def test_a_voice_without_symbols_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
