@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tts_prep import doors
 from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import say
-from tts_prep.errors import A_MODEL, ConfigurationError, CorpusError, one_line
+from tts_prep.errors import A_MODEL, ConfigurationError, CorpusError
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
@@ -99,8 +99,8 @@ def _prepare_and_report(
         if config.text.symbols == AUTO:
             config = doors.need("symbols", "auto")(config, read().items, jobs=how["jobs"], backend=how["backend"])
         parsed = _features(options, config)
-        if options["like"]:
-            parsed = _like(parsed, options["like"])
+        if settings.like:
+            parsed = _like(parsed, settings.like, options["like"])
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
         how |= {"progress": with_first_lines(first, progress), "provenance": provenance, "existing": _existing(options)}
         result = prepare(items, rows.root, store, parsed.config, **how)
@@ -118,7 +118,7 @@ def _prepare_and_report(
         say(line)
     if rows.corrected:
         for line in doors.need("corrections", "lines")(rows.corrected, options):
-            say(one_line(line))
+            say(line)
     has_waveforms = config.store.waveform_dtype is not None
     add_models(store, parsed, options, lambda: None if has_waveforms else read(), how["jobs"])
     if parsed.aligner:
@@ -129,9 +129,8 @@ def _prepare_and_report(
         doors.asked("sources", "outdated imports")(store)
 
 
-def _like(parsed: ParsedFeatures, store: Path) -> ParsedFeatures:
+def _like(parsed: ParsedFeatures, manifest: Manifest, store: Path) -> ParsedFeatures:
     """Return features with those that a store has, which are computed from a corpus; say which are not."""
-    manifest = read_manifest(store)
     given = {spec.name for feature in parsed.features for spec in feature.specs}
     more = doors.need("update", "features")(manifest, parsed.config, given)
     made = given | {spec.name for feature in more for spec in feature.specs}
@@ -264,12 +263,14 @@ class ChosenSettings:
         splits: the files of ids by split.
         preset_is_chosen: the mels are those of an option or a file of settings.
         language_is_given: the language of texts is that of an option, a file of settings or the corpus.
+        like: the manifest of the store whose settings and features are taken over.
     """
 
     config: Configuration
     splits: Mapping[str, Path]
     preset_is_chosen: bool
     language_is_given: bool
+    like: Manifest | None = None
 
 
 def chosen_settings(
@@ -283,9 +284,8 @@ def chosen_settings(
     splits = split_lists(options["splits"])
     file = read_config_file(options["config"]) if options["config"] else None
     in_file: Mapping[str, Any] = file.tables if file else {}
-    like = None
-    if options["like"]:
-        like = Configuration.from_dict(options["like"], read_manifest(options["like"]).configuration)
+    manifest = read_manifest(options["like"]) if options["like"] else None
+    like = Configuration.from_dict(options["like"], manifest.configuration) if manifest else None
     of_corpus = text_of_corpus(reader, corpus, reader_options, root=root, limit=options["limit"])
     config = configure(
         reader,
@@ -309,6 +309,7 @@ def chosen_settings(
             options["preset"] or options["vocoder_config"] or like or in_file.keys() & {"preset", "audio"}
         ),
         language_is_given=bool(options["language"] or like or "language" in {**in_file.get("text", {}), **of_corpus}),
+        like=manifest,
     )
 
 

@@ -364,7 +364,7 @@ def corrections_lines(rows: CorrectedRows, options: Mapping[str, Any]) -> list[s
         lines.append(
             f"{file}: {n_rejected} with keep=no not left out, which '--exclude {file}' does: {_some(rejected)}"
         )
-    return lines
+    return list(map(one_line, lines))
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -106,13 +106,13 @@ def prepared(
         [n_samples] float32, or int16.
     """
     between = config.through or sample_rate
-    found: Any = samples if rate == between else resample(as_float(samples), rate, between, config.resampler)
+    found: Any = samples if rate == between else resample(samples, rate, between, config.resampler)
     if config.clips and found.dtype != np.int16:
         found = np.clip(found, -1, 1)
     if config.written:
         found = _written(found, config.written, rounding if rate == between else None)
     if between != sample_rate:
-        found = resample(as_float(found), between, sample_rate, config.resampler)
+        found = resample(found, between, sample_rate, config.resampler)
     waveform: Samples = found if found.dtype == np.int16 else np.ascontiguousarray(found, np.float32)
     return waveform
 
@@ -347,12 +347,12 @@ def _reason(error: Exception) -> str:
 
 
 def resample(
-    waveform: Waveform, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
-) -> Waveform | npt.NDArray[np.float64]:
+    waveform: Samples, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
+) -> Samples | npt.NDArray[np.float64]:
     """Return a waveform at another sample rate.
 
     Args:
-        waveform: [n_samples] float32.
+        waveform: [n_samples] float32, or int16.
         rate, sample_rate: the present and the new sample rate, Hz.
         resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
 
@@ -362,6 +362,7 @@ def resample(
     """
     if rate == sample_rate:
         return waveform
+    waveform = as_float(waveform)
     if not resampler.startswith("soxr_"):
         resampled: npt.NDArray[np.float64] = doors.need("resamplers", resampler)(waveform, rate, sample_rate)
         return resampled

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,10 +53,12 @@ def read_utterance(
         AudioError: the recording is unusable, ends before the utterance, or is silent there.
     """
     if utterance.then:
-        parts: list[Waveform] = []
+        parts: list[Any] = []
         for pause, piece in utterance.pieces:
-            samples = as_float(read_utterance(root, piece, sample_rate, config, remarks))
-            parts += (np.zeros(round(pause * sample_rate), np.float32), samples)
+            parts += (
+                np.zeros(round(pause * sample_rate), np.float32),
+                read_utterance(root, piece, sample_rate, config, remarks),
+            )
         return np.concatenate(parts)
     path = root / utterance.audio
     # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
