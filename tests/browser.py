@@ -26,6 +26,9 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    # Each page of a server of its own would have a process of its own.
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -32,12 +31,6 @@ from tts_prep.review.utterances import words
 OPTIONS = ("--frontend", "characters", "--unknown", "drop", "--jobs", 1, "--waveform", "int16")
 PLAIN = ("--preset", "tacotron2")
 needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium or chromedriver")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with closing(Browser()) as found:
-        yield found
 
 
 def place_of(store: Path, row: int) -> dict[str, float]:
