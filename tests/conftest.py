@@ -67,10 +67,14 @@ def pytest_xdist_auto_num_workers() -> int | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Leave what is imported for all tests to no collection of garbage, each of which would look at all of it."""
+    """Leave what is imported for all tests to no collection of garbage, each of which would look at all of it.
+
+    Collections are rarer, too.
+    """
     gc.disable()
     result = yield
     gc.freeze()
+    gc.set_threshold(50_000, 10, 20)
     gc.enable()
     return result
 

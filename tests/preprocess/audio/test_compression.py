@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import Compression, LogMagnitude, UnitMagnitude
@@ -36,12 +34,11 @@ def test_values_worked_out_by_hand(compression: Compression, magnitude: float, e
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@given(magnitude=st.floats(2e-4, 5.0))
-def test_inverse_gives_the_magnitudes_back(name: str, magnitude: float) -> None:
+def test_inverse_gives_the_magnitudes_back(name: str) -> None:
     config = PRESETS[name]
     if config.compression.subtract_mean:
         pytest.skip("the mean is lost")
-    magnitudes = [magnitude] * config.n_mels
+    magnitudes = np.geomspace(2e-4, 5.0, 1000)[:, None].repeat(config.n_mels, axis=1)
     found = config.compression.inverse(config.compression.transform(magnitudes))
     # With the floor added, magnitudes near it lose digits.
     np.testing.assert_allclose(found, magnitudes, rtol=1e-4, atol=2e-7)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import librosa
@@ -165,11 +166,17 @@ def test_machine_code_is_made_once_and_loaded_without_the_compiler(empty: Path) 
     assert names.isdisjoint(others | {"_sum_of_squares", "_spectrum_norm"})
 
 
+@cache
+def code_of_moments() -> bytes:
+    """Return what is made each time, so that it is compiled once."""
+    return machine_code._make("moments")
+
+
 @pytest.fixture
 def made(empty: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of functions that are made, and when locks are taken."""
     happened: list[str] = []
-    make, flock = machine_code._make, fcntl.flock
+    flock, moments = fcntl.flock, code_of_moments()
 
     def lock(file: int, operation: int) -> None:
         assert operation == fcntl.LOCK_EX
@@ -178,7 +185,7 @@ def made(empty: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noted(name: str) -> bytes:
         happened.append(name)
-        return make("moments")
+        return moments
 
     monkeypatch.setattr(fcntl, "flock", lock)
     monkeypatch.setattr(machine_code, "_make", noted)
