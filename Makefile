@@ -7,7 +7,7 @@ TRAINING := $(VENV)/training
 INSTALLED := $(VENV)/.installed
 JOBS ?=
 
-.PHONY: demo ljspeech test quick audit test-frameworks soak pages check format bench docs lock dist-check install-optional test-optional clean
+.PHONY: demo ljspeech test quick audit test-frameworks soak pages check format bench speed docs lock dist-check install-optional test-optional clean
 
 demo: $(PREPARED)
 	$(BIN)/tts-prep demo demo
@@ -69,6 +69,10 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/run.py $(if $(PEER_PYTHON),--peer-python $(PEER_PYTHON)) $(if $(NODE_MODULES),--node-modules $(NODE_MODULES))
+
+# A point of the history of speed for each commit, measured in turn; what the last one is slower in than the one before.
+speed: $(INSTALLED)
+	$(BIN)/python benchmarks/history.py $(or $(COMMITS),HEAD) --rounds $(or $(ROUNDS),5) --result speed
 
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build

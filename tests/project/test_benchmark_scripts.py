@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,3 +73,35 @@ def test_a_comparison_of_training_names_what_a_system_needs_and_ends_without_a_t
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("hifigan needs a checkout of ")
     assert "Traceback" not in done.stderr
+
+
+def test_rows_of_the_last_commit_that_take_a_tenth_longer_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    history = importlib.import_module("history")
+
+    def point(commit: str, day: int, **values: float) -> dict[str, Any]:
+        benches = [
+            {"name": name, "unit": "ratio", "value": value, "range": "1 to 2", "extra": "9 ms; 2 cores"}
+            for name, value in values.items()
+        ]
+        stamp = {"id": commit * 10, "timestamp": f"2026-11-0{day}T00:00:00+00:00", "message": "M"}
+        return {"commit": stamp, "date": day, "tool": "customSmallerIsBetter", "benches": benches}
+
+    points = [point("a1", 1, mel=2.0, check=10.0), point("b2", 2, mel=2.19, check=11.1, new=1.0)]
+    (line,) = history.slower(*points, 10.0)
+    assert line == "slower: check: 11.100, 10.000 before, +11 % (b2b2b2b2 to a1a1a1a1)"
+    assert history.slower(*reversed(points), 10.0) == []
+    rows = history.table(points).rows
+    assert rows[0] == ["mel", "2 (1 to 2)", "2.19 (1 to 2)"]
+    assert rows[2] == ["new", "", "1 (1 to 2)"]
+
+
+def test_the_points_of_the_history_have_the_form_of_github_action_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    history = importlib.import_module("history")
+    points = history.read_points(history.FOLDER / "speed")
+    assert points
+    for point in points:
+        assert set(point) == {"commit", "date", "tool", "benches"}
+        assert len(point["benches"]) == len(history.CALLS | history.COMMANDS) == 10
+        assert all({"name", "unit", "value"} <= set(bench) for bench in point["benches"])

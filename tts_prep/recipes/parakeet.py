@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tts_prep.batches.composition import DatasetMixin, Slot, slots_of
 from tts_prep.errors import ConfigurationError
+from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.padding import check_axes, pad_sequences, pad_spectrograms
 from tts_prep.loader.dataloader import DataIterator, DataLoader
 from tts_prep.loader.dataset.metadata import StoreMetadata
@@ -138,6 +139,7 @@ class LJSpeechCollector(ChecksStores):
         self.padding_idx = padding_idx
         self.padding_value = padding_value
         self._check = StoreCheck(PARAKEET, settings)
+        self._buffers = RecycledBuffers()
 
     def __call__(
         self, examples: UtteranceDataset | Sequence[Any]
@@ -154,7 +156,7 @@ class LJSpeechCollector(ChecksStores):
         self._check(every)
         triples = [_triple(example) for example in every]
         ids = batch_text_id([ids for ids, _, _ in triples], pad_id=self.padding_idx)
-        mels = batch_spec([mel for _, mel, _ in triples], pad_value=self.padding_value, time_major=True)
+        mels, _ = pad_spectrograms([mel for _, mel, _ in triples], self.padding_value, True, buffers=self._buffers)
         stops = batch_text_id([stops for _, _, stops in triples], pad_id=self.padding_idx)
         return ids, mels, stops
 

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.batching.padding import pad_sequences
+from tts_prep.loader.batching.buffers import RecycledBuffers
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
-from tts_prep.recipes.stores import DirectExamples, arrays_of, dataset_of, pad_frames
+from tts_prep.recipes.stores import DirectExamples, arrays_of, dataset_of
 from tts_prep.recipes.vits import spectrogram_of
 
 
@@ -43,7 +44,7 @@ class PiperBatch:
     """A batch, the longest spectrogram first: tensors with the names of Piper's ``Batch``.
 
     ``phoneme_ids`` [B, L] int64, ``spectrograms`` [B, F, T] float32, ``audios`` [B, 1, N] float32, the lengths of each
-    [B] int64, and ``speaker_ids`` [B] int64 or None. In memory, time is before frequency in ``spectrograms``.
+    [B] int64, and ``speaker_ids`` [B] int64 or None.
     """
 
     phoneme_ids: Any
@@ -145,6 +146,7 @@ class PiperCollate:
     def __init__(self, is_multispeaker: bool, segment_size: int) -> None:
         self.is_multispeaker = is_multispeaker
         self.segment_size = segment_size
+        self._buffers = RecycledBuffers()
 
     def __call__(self, utterances: Sequence[PiperUtterance]) -> PiperBatch:
         """Return the batch.
@@ -156,13 +158,13 @@ class PiperCollate:
         has_speakers = all(row.speaker_id is not None for row in rows)
         if self.is_multispeaker and not has_speakers:
             raise ConfigurationError("is_multispeaker: the store has one speaker, and no speaker ids")
-        audios, audio_lengths = pad_sequences([row.audio_norm for row in rows], 0, np.float32)
+        audios, audio_lengths = pad_sequences([row.audio_norm for row in rows], 0, np.float32, buffers=self._buffers)
         missing = self.segment_size - audios.shape[1]
         if missing > 0:
             audios = np.pad(audios, ((0, 0), (0, missing)))
         speakers = np.array([int(row.speaker_id[0]) for row in rows], np.int64) if self.is_multispeaker else None
         ids, id_lengths = pad_sequences([row.phoneme_ids for row in rows], 0, np.int64)
-        spectrograms, lengths = pad_frames([row.spectrogram for row in rows])
+        spectrograms, lengths = pad_spectrograms([row.spectrogram for row in rows], buffers=self._buffers)
         arrays = ids, id_lengths, spectrograms, lengths, audios[:, np.newaxis], audio_lengths
         batch = PiperBatch(*to_tensors(arrays))
         batch.speaker_ids = None if speakers is None else to_tensors(speakers)

@@ -15,9 +15,7 @@ from tts_prep.batches.wrappers import ChainDataset
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import is_url, read_regular, without_secret
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of, with_info_of
-from tts_prep.loader.batching.padding import Lengths, pad_spectrograms
 from tts_prep.loader.dataset.identity import stores_of
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
@@ -134,15 +132,6 @@ class DirectExamples(DatasetMixin):
     def __getitems__(self, positions: Positions) -> LazyExamples:
         """Return the examples at positions."""
         return LazyExamples(self, [int(row) for row in select_rows(range(len(self)), positions)])
-
-
-def pad_frames(spectrograms: Sequence[Any]) -> tuple[Array, Lengths]:
-    """Pad spectrograms, each [F, T], to [B, F, T] float32, whose memory has time before frequency, as a store has it.
-
-    To exchange axes takes longer than all else; a GPU does it when its first layer reads the batch.
-    """
-    batch, lengths = pad_spectrograms([spectrogram.T for spectrogram in spectrograms], time_major=True)
-    return batch.swapaxes(1, 2), lengths
 
 
 _MAX_BYTES: Final = 1 << 28

@@ -19,7 +19,8 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.blanks import with_blanks, without_blanks
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
-from tts_prep.loader.batching.padding import pad_sequences
+from tts_prep.loader.batching.buffers import RecycledBuffers
+from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
@@ -29,7 +30,7 @@ from tts_prep.loader.samplers.ranks import Rank, process_group
 from tts_prep.preprocess.audio.mel import compiled_kernel
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.recipes.accepted import VITS, Settings, as_read
-from tts_prep.recipes.stores import DirectExamples, ListedUtterances, Missing, arrays_of, pad_frames, read_numbered_list
+from tts_prep.recipes.stores import DirectExamples, ListedUtterances, Missing, arrays_of, read_numbered_list
 from tts_prep.signals.spectrograms import SpectrogramConfig, SpectrogramFeature
 
 _SHUFFLE_SEED = 1234
@@ -224,7 +225,7 @@ class TextAudioCollate:
     """Pad examples of `TextAudioLoader` with zeros, the longest spectrogram first.
 
     Returns ``(text [B, L] int64, text_lengths [B] int64, spec [B, F, T] float32, spec_lengths [B],
-    wav [B, 1, N] float32, wav_lengths [B])``, tensors. In memory, time is before frequency in ``spec``.
+    wav [B, 1, N] float32, wav_lengths [B])``, tensors.
 
     Args:
         return_ids: append the position of each row's example, [B] int64.
@@ -232,6 +233,7 @@ class TextAudioCollate:
 
     def __init__(self, return_ids: bool = False) -> None:
         self.return_ids = return_ids
+        self._buffers = RecycledBuffers()
 
     def __call__(self, batch: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
         """Return the batch."""
@@ -243,8 +245,8 @@ class TextAudioCollate:
         rows = [examples[i] for i in order.tolist()]
         arrays: tuple[Any, ...] = (
             *pad_sequences([row[0] for row in rows], 0, np.int64),
-            *pad_frames([row[1] for row in rows]),
-            *pad_sequences([row[2] for row in rows], 0, np.float32),
+            *pad_spectrograms([row[1] for row in rows], buffers=self._buffers),
+            *pad_sequences([row[2] for row in rows], 0, np.float32, buffers=self._buffers),
             *self._speakers(rows),
         )
         return (*to_tensors(arrays), *([order] if self.return_ids else []))

@@ -24,6 +24,7 @@ def pad_sequences(
     dtype: npt.DTypeLike,
     axis: int = -1,
     pad_to_multiple: int = 1,
+    buffers: Buffers = FreshBuffers(),
 ) -> tuple[Array, Lengths]:
     """Copy sequences into one new array, padded at the end: ids [T], waveforms [T] or [C, T], and others.
 
@@ -41,6 +42,7 @@ def pad_sequences(
         dtype: the dtype of the result.
         axis: the axis along which lengths differ.
         pad_to_multiple: pad to a multiple of this length.
+        buffers: the allocator of the result.
 
     Returns:
         The padded array [B, …] and the lengths [B].
@@ -62,7 +64,7 @@ def pad_sequences(
         )  # raises where values would be lost
     pad = np.broadcast_to(pad_value, [1 if i == axis else n for i, n in enumerate(arrays[0].shape)])
     moved, pad = [np.moveaxis(array, axis, 0) for array in arrays], np.moveaxis(pad, axis, 0)
-    return fill(moved, len(arrays), 0, pad, dtype, FreshBuffers(), pad_to_multiple, axis)
+    return fill(moved, len(arrays), 0, pad, dtype, buffers, pad_to_multiple, axis)
 
 
 def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
@@ -212,6 +214,7 @@ def pad_spectrograms(
     time_major: bool = False,
     dtype: npt.DTypeLike = np.float32,
     pad_to_multiple: int = 1,
+    buffers: Buffers = FreshBuffers(),
 ) -> tuple[Array, Lengths]:
     """Pad spectrograms, each [F, T], to [B, F, T]; with `time_major` each [T, F] to [B, T, F].
 
@@ -223,6 +226,7 @@ def pad_spectrograms(
         time_major: the spectrograms, and so the batch, have time before frequency.
         dtype: the dtype of the batch.
         pad_to_multiple: pad to a multiple of this length.
+        buffers: the allocator of the batch.
 
     Returns:
         The batch, and the lengths in frames [B].
@@ -234,7 +238,7 @@ def pad_spectrograms(
     if pad.ndim and not time_major:
         pad = pad[:, np.newaxis]
     check_axes(spectrograms, 2, 3)
-    return pad_sequences(spectrograms, pad, dtype, -2 if time_major else -1, pad_to_multiple)
+    return pad_sequences(spectrograms, pad, dtype, -2 if time_major else -1, pad_to_multiple, buffers)
 
 
 def check_axes(sequences: Sequence[npt.ArrayLike], *expected: int) -> None:
