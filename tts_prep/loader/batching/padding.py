@@ -58,13 +58,12 @@ def pad_sequences(
         raise ConfigurationError(f"pad_to_multiple: expected an integer >= 1, found {pad_to_multiple}")
     # An empty list has the dtype float64, which cannot be cast to that of ids.
     arrays = [array if array.size else array.astype(dtype) for array in arrays]
-    for array in arrays:
-        np.copyto(
-            np.empty(0, dtype), np.empty(0, array.dtype), casting="same_kind"
-        )  # raises where values would be lost
-    pad = np.broadcast_to(pad_value, [1 if i == axis else n for i, n in enumerate(arrays[0].shape)])
-    moved, pad = [np.moveaxis(array, axis, 0) for array in arrays], np.moveaxis(pad, axis, 0)
-    return fill(moved, len(arrays), 0, pad, dtype, buffers, pad_to_multiple, axis)
+    for found in {array.dtype for array in arrays}:  # raises where values would be lost
+        np.copyto(np.empty(0, dtype), np.empty(0, found), casting="same_kind")
+    if axis:
+        pad = np.broadcast_to(pad_value, [1 if i == axis else n for i, n in enumerate(arrays[0].shape)])
+        arrays, pad_value = [np.moveaxis(array, axis, 0) for array in arrays], np.moveaxis(pad, axis, 0)
+    return fill(arrays, len(arrays), 0, pad_value, dtype, buffers, pad_to_multiple, axis)
 
 
 def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
