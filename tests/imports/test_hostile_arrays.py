@@ -205,7 +205,6 @@ def test_a_named_pipe_blocks_nothing(tmp_path: Path, name: str) -> None:
 def test_a_file_at_which_hdf5_crashes_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "victim.py").write_text("import os\ndef answer(*values):\n    os.abort()\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    monkeypatch.setattr("tts_prep.imports.arrays._PROCESSES", {})
     monkeypatch.setattr("tts_prep.imports.arrays._ANSWER", "victim:answer")
     write_h5(tmp_path / "x.h5")
     with pytest.raises(ConfigurationError, match=r"x\.h5: cannot be read \(crashes the HDF5 library"):

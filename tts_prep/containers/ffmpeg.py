@@ -3,16 +3,14 @@
 Sources: ISO/IEC 14496-12 (boxes), RFC 8794 and RFC 9559 (EBML, Matroska), ISO/IEC 14496-3 (ADTS).
 """
 
-import atexit
 import importlib.util
-import os
 import re
 import struct
 from io import FileIO
 from typing import Final
 
 from tts_prep.errors import CannotReadError
-from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.child_process import CrashedError, RefusedError, kept_process
 from tts_prep.format.files.temporary import temporary_folder
 from tts_prep.preprocess.audio.containers import stream as pcm
 
@@ -148,7 +146,7 @@ def _decoded(file: FileIO, start: int, size: int, container: str, form: str) -> 
         limits = {"cpu_seconds": 10 + size // _BYTES_PER_SECOND, "memory": _MEMORY}
         limit = min(_MAX_SAMPLES, _MAX_SAMPLES_PER_BYTE * size)
         try:
-            found, samples = _process().ask(path, form, limit, **limits)
+            found, samples = kept_process("tts_prep.containers.ffmpeg_process:decode").ask(path, form, limit, **limits)
         except RefusedError as error:
             raise pcm.BrokenRecordingError(str(error).replace(f"{path}: ", "")) from None
         except CrashedError:
@@ -160,23 +158,6 @@ def _decoded(file: FileIO, start: int, size: int, container: str, form: str) -> 
     body = b"WAVE" + form_chunk + struct.pack("<4sI", b"data", len(samples))
     head = b"RIFF" + struct.pack("<I", len(body) + len(samples)) + body
     return pcm.Stream(container, len(samples) // (4 * channels), contents=head + samples, is_lossy=True)
-
-
-# By the number of this process, because a process that was forked from this one needs another.
-_PROCESSES: dict[int, ChildProcess] = {}
-
-
-def _process() -> ChildProcess:
-    number = os.getpid()
-    if number not in _PROCESSES:
-        _PROCESSES[number] = ChildProcess("tts_prep.containers.ffmpeg_process:decode")
-        atexit.register(_end_process, number)
-    return _PROCESSES[number]
-
-
-def _end_process(number: int) -> None:
-    if number == os.getpid():
-        _PROCESSES[number].end()
 
 
 def _is_adts(header: bytes) -> bool:

@@ -6,7 +6,6 @@ and objects are not unpickled.
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import io
 import math
@@ -22,7 +21,7 @@ import numpy as np
 
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.format.files.checksums import file_sha256
-from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.child_process import CrashedError, RefusedError, kept_process
 from tts_prep.format.files.paths import check_regular, open_regular
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
@@ -146,7 +145,7 @@ def ask_hdf5(path: Path, *request: str) -> tuple[Any, bytes]:
     """
     check_regular(path)
     try:
-        return _hdf5_process().ask(path, *request)
+        return kept_process(_ANSWER).ask(path, *request)
     except RefusedError as error:
         raise ArrayFileError(str(error)) from None
     except CrashedError:
@@ -163,23 +162,6 @@ def read_hdf5(path: Path, name: str) -> Array:
     if value is None:
         raise KeyError(name)
     return np.frombuffer(bytearray(data), np.dtype(value["dtype"])).reshape(value["shape"])
-
-
-# By the number of this process, because a process that was forked from this one needs another.
-_PROCESSES: dict[int, ChildProcess] = {}
-
-
-def _hdf5_process() -> ChildProcess:
-    number = os.getpid()
-    if number not in _PROCESSES:
-        _PROCESSES[number] = ChildProcess(_ANSWER)
-        atexit.register(_end_hdf5_process, number)
-    return _PROCESSES[number]
-
-
-def _end_hdf5_process(number: int) -> None:
-    if number == os.getpid():
-        _PROCESSES[number].end()
 
 
 AXES: Final = ("frame", "phoneme", "sample", "utterance", "own")

@@ -1,9 +1,7 @@
 """The process that reads parquet and arrow files, which a changed byte of them can crash, and cells as numbers."""
 
-import atexit
 import importlib.util
 import math
-import os
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from tts_prep.errors import AudioError, CorpusError, MissingPackageError
-from tts_prep.format.files.child_process import ChildProcess, CrashedError, RefusedError
+from tts_prep.format.files.child_process import CrashedError, RefusedError, kept_process
 from tts_prep.format.files.paths import check_regular
 
 
@@ -51,7 +49,7 @@ def ask_table(path: Path, *request: Any) -> tuple[Any, bytes]:
     # A row group is decompressed as a whole, and an arrow file is mapped.
     limits = {"cpu_seconds": 4 + size // _BYTES_PER_SECOND, "memory": _MEMORY + 4 * size}
     try:
-        return _table_process().ask(path, *request, **limits)
+        return kept_process("tts_prep.tables.files:answer").ask(path, *request, **limits)
     except RefusedError as error:
         raise CorpusError(str(error)) from None
     except CrashedError:
@@ -60,23 +58,6 @@ def ask_table(path: Path, *request: Any) -> tuple[Any, bytes]:
 
 _BYTES_PER_SECOND = 20_000_000
 _MEMORY = 1 << 30
-# By the number of this process, because a process that was forked from this one needs another.
-_PROCESSES: dict[int, ChildProcess] = {}
-
-
-def _table_process() -> ChildProcess:
-    number = os.getpid()
-    if number not in _PROCESSES:
-        _PROCESSES[number] = ChildProcess("tts_prep.tables.files:answer")
-        atexit.register(_end_table_process, number)
-    return _PROCESSES[number]
-
-
-def _end_table_process(number: int) -> None:
-    if number == os.getpid():
-        _PROCESSES[number].end()
-
-
 _EXACT: Final = 1 << 53
 """The largest integer up to which each one is a number of 64 bits."""
 

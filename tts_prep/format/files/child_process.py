@@ -4,6 +4,7 @@ The processes exchange JSON, and bytes that are not interpreted; nothing is unpi
 nothing from the working folder, which may be a store that comes from anywhere.
 """
 
+import atexit
 import contextlib
 import importlib
 import json
@@ -261,6 +262,24 @@ def _limit_time(seconds: int) -> None:
         limit = int(time.process_time()) + 1 + seconds
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+# By the number of this process, because a process that was forked from this one needs another.
+_KEPT: Final[dict[tuple[int, str], ChildProcess]] = {}
+
+
+def kept_process(function: str) -> ChildProcess:
+    """Return the process of a function, which lives as long as this one."""
+    key = (os.getpid(), function)
+    if key not in _KEPT:
+        _KEPT[key] = ChildProcess(function)
+        atexit.register(_end_kept, *key)
+    return _KEPT[key]
+
+
+def _end_kept(number: int, function: str) -> None:
+    if number == os.getpid():
+        _KEPT[number, function].end()
 
 
 @contextmanager
