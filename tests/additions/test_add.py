@@ -149,6 +149,7 @@ def test_columns_and_measures_show_their_steps_and_how_many_utterances_are_done(
     assert steps("remove", store, "--columns", "note") == [*columns, index]
     monkeypatch.setattr("tts_prep.checks.measuring._AT_A_TIME", 90)
     assert steps("add", store, "--measures") == [
+        "0 loading the measures, or compiling them",
         *("0 measuring", "3 measuring", "6 measuring", "6 comparing", *columns, index),
     ]
     assert steps("add", store, "--measures", "--quiet") == []

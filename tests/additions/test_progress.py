@@ -31,6 +31,7 @@ def test_steps_of_columns_and_measures_are_counted_in_utterances(tmp_path: Path)
     seen: list[Progress] = []
     measure(UtteranceDataset(store), progress=seen.append)
     assert {(now.step, now.total, now.unit) for now in seen} == {
+        ("loading the measures, or compiling them", 3, "utterances"),
         ("measuring", 3, "utterances"),
         ("comparing", 3, "utterances"),
     }
