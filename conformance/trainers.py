@@ -28,10 +28,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 BATCH = 2
+# In double precision the least and the largest energy can lie outside of the model's buckets.
+STANDARDIZED = "(np.load(filename) - float(mean)) / float(std)"
 
 
 @dataclasses.dataclass
@@ -508,19 +511,25 @@ def f5_command(run: Run) -> list[str]:
     ]
 
 
-def matcha_files(run: Run) -> tuple[Path, Path]:
+def at_22_khz(run: Run) -> Path:
+    """Return a copy of the corpus at 22,050 Hz, in 16 bits."""
     import soundfile
     import soxr
 
-    from tts_prep.loader import UtteranceDataset
-    from tts_prep.preprocess import configure, prepare, read_corpus
-
-    # Its loader refuses other rates than its own.
-    corpus, store = run.folder / "corpus", run.folder / "store"
+    corpus = run.folder / "corpus"
     shutil.copytree(run.corpus, corpus)
     for path in (corpus / "wavs").iterdir():
         samples, rate = soundfile.read(path)
         soundfile.write(path, soxr.resample(samples, rate, 22_050), 22_050, subtype="PCM_16")
+    return corpus
+
+
+def matcha_files(run: Run) -> tuple[Path, Path]:
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.preprocess import configure, prepare, read_corpus
+
+    # Its loader refuses other rates than its own.
+    corpus, store = at_22_khz(run), run.folder / "store"
     rows, root = read_corpus("ljspeech", corpus)
     prepare(rows, root, store, configure("ljspeech", preset="matcha", settings={"text": {"symbols": "vits"}}))
     lists = []
@@ -603,6 +612,293 @@ def moss_command(run: Run) -> list[str]:
     return ["moss_tts_delay/finetuning/sft.py", *(f"--{name}={value}" for name, value in options.items())]
 
 
+def fastspeech2_files(run: Run) -> tuple[Path, Path]:
+    import librosa
+    import torch
+    import yaml
+    from fastspeech2 import COMMAND, with_random_boundaries
+    from token_layouts import make_store
+
+    from tts_prep.export import export
+    from tts_prep.loader import UtteranceDataset
+
+    sys.path.insert(0, str(run.checkout))
+    from recipes import by_name
+    from textgrids import long_form
+
+    names = ("preprocess", "model", "train")
+    config, sizes, train = (
+        yaml.safe_load((run.checkout / f"config/LJSpeech/{name}.yaml").read_text(encoding="utf-8")) for name in names
+    )
+    raw, theirs, ours, store = (run.folder / name for name in ("raw", "theirs", "ours", "store"))
+    config["path"] = {"corpus_path": str(run.corpus), "raw_path": str(raw), "preprocessed_path": str(theirs)}
+    config["preprocessing"]["val_size"] = 0
+    # What they call has other arguments now.
+    module, stft = (importlib.import_module(name) for name in ("preprocessor.ljspeech", "audio.stft"))
+    module.librosa = SimpleNamespace(load=lambda path, rate: librosa.load(path, sr=rate))
+    stft.librosa_mel_fn = by_name(stft.librosa_mel_fn)
+    stft.pad_center = lambda window, size: librosa.util.pad_center(window, size=size)
+    module.prepare_align(config)
+    # Phones of the store's texts, at random boundaries.
+    make_store(run.corpus, run.folder / "texts", frontend="arpabet", symbols="fastspeech2", unknown="drop")
+    (theirs / "TextGrid/LJSpeech").mkdir(parents=True)
+    listed = []
+    for one in UtteranceDataset(run.folder / "texts"):
+        phones = re.findall(r"[A-Z]+[012]?", one.phoneme_text)
+        intervals = with_random_boundaries(raw / f"LJSpeech/{one.id}.wav", phones, len(one.text))
+        grid = long_form({"words": intervals, "phones": intervals}, intervals[-1][1])
+        (theirs / f"TextGrid/LJSpeech/{one.id}.TextGrid").write_text(grid, encoding="utf-8")
+        listed.append(f"{run.corpus / 'wavs' / one.id}.wav|{one.text}|LJSpeech|{one.id}\n")
+    importlib.import_module("preprocessor.preprocessor").Preprocessor(config).build_from_path()
+    (run.folder / "list.txt").write_text("".join(listed), encoding="utf-8")
+    command = [sys.executable, "-m", "tts_prep", "filelist", run.folder / "list.txt", store, *COMMAND]
+    command += ["--preset", "fastspeech2", "--feature", "pitch:unvoiced=interpolated"]
+    subprocess.run([*map(str, command), "--alignments", str(theirs / "TextGrid/LJSpeech")], check=True)
+    export(store, "fastspeech2", ours)
+    # In the order of ours, because theirs is shuffled.
+    lines = {line.split("|")[0]: line for line in (theirs / "train.txt").read_text(encoding="utf-8").splitlines(True)}
+    for name in ("train.txt", "val.txt"):
+        ids = [line.split("|")[0] for line in (ours / name).read_text(encoding="utf-8").splitlines()]
+        (theirs / name).write_text("".join(lines[uid] for uid in ids), encoding="utf-8")
+    sizes["transformer"] |= {"encoder_layer": 1, "encoder_hidden": 32, "decoder_layer": 1, "decoder_hidden": 32}
+    sizes["transformer"]["conv_filter_size"] = 64
+    sizes["variance_predictor"]["filter_size"] = 32
+    train["optimizer"]["batch_size"] = BATCH
+    train["step"]["log_step"] = 1
+    for name, values in zip(names, (config, sizes, train), strict=True):
+        (run.folder / f"{name}.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    hifigan = importlib.import_module("hifigan")
+    settings = json.loads((run.checkout / "hifigan/config.json").read_text(encoding="utf-8"))
+    vocoder = hifigan.Generator(hifigan.AttrDict(settings))
+    torch.save({"generator": vocoder.state_dict()}, run.checkout / "hifigan/generator_LJSpeech.pth.tar")
+    return theirs, ours
+
+
+def fastspeech2_command(run: Run) -> list[str]:
+    import yaml
+
+    names = ("preprocess", "model", "train")
+    config, sizes, train = (yaml.safe_load((run.folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in names)
+    config["path"]["preprocessed_path"] = str(run.files)
+    train["path"] = {f"{name}_path": str(run.out / name) for name in ("ckpt", "log", "result")}
+    train["step"] |= {"total_step": run.steps, "save_step": run.steps}
+    for name, values in zip(names, (config, sizes, train), strict=True):
+        (run.out / f"{name}.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
+    return ["train.py", *(word for name in names for word in (f"-{name[0]}", str(run.out / f"{name}.yaml")))]
+
+
+MEASURE = """
+import torch
+
+class Loudness(torch.nn.Linear):
+    def forward(self, wave, sample_rate):
+        return wave.abs().mean()
+
+def utmos22_strong(**_):
+    return Loudness(1, 1)
+"""
+
+
+def piper_files(run: Run) -> tuple[Path, Path]:
+    from tts_prep.export import export
+    from tts_prep.preprocess import configure, prepare, read_corpus
+
+    store, theirs, ours = (run.folder / name for name in ("store", "theirs", "ours"))
+    corpus = at_22_khz(run)
+    rows, root = read_corpus("ljspeech", corpus)
+    text = {"symbols": "piper", "blanks": "between", "unknown": "drop"}
+    settings = {"text": text, "store": {"waveform_dtype": "int16"}}
+    prepare(rows, root, store, configure("ljspeech", preset="piper", settings=settings))
+    export(store, "piper", ours)
+    # Ids of the store in both lists.
+    theirs.mkdir()
+    shutil.copy(ours / "metadata.csv", theirs)
+    (theirs / "wavs").symlink_to(corpus / "wavs")
+    package = run.checkout / "src/piper"
+    # Compiled as in its setup.py, and by whoever made its package.
+    command = [sys.executable, "-m", "Cython.Build.Cythonize", "--inplace", "core.pyx"]
+    environment = {**os.environ, "CFLAGS": f"-I{np.get_include()}"}
+    aligning = package / "train/vits/monotonic_align"
+    subprocess.run(command, cwd=aligning, check=True, env=environment)
+    (aligning / "monotonic_align").mkdir()
+    for made in aligning.glob("core.*.so"):
+        made.rename(aligning / "monotonic_align" / made.name)
+    # The network of its measure of quality, which torch keeps in this folder.
+    measure = run.folder / "torch/hub/tarepan_SpeechMOS_v1.2.0"
+    measure.mkdir(parents=True)
+    (measure / "hubconf.py").write_text(MEASURE, encoding="utf-8")
+    installed = Path(importlib.util.find_spec("piper").submodule_search_locations[0])
+    shutil.copy(installed / "espeakbridge.so", package)
+    return theirs, ours
+
+
+def piper_command(run: Run) -> list[str]:
+    os.environ["TORCH_HOME"] = str(run.folder / "torch")
+    options = {
+        "seed_everything": 1,
+        "data.voice_name": "demo",
+        "data.csv_path": run.files / "metadata.csv",
+        "data.audio_dir": run.files / "wavs",
+        "data.dataset_type": "phoneme_ids",
+        "data.espeak_voice": "en-us",
+        "data.cache_dir": run.out / "cache",
+        "data.config_path": run.out / "voice.json",
+        "data.trim_silence": "false",
+        "data.batch_size": BATCH,
+        "data.num_workers": run.workers,
+        "data.num_test_examples": 1,
+        "model.hidden_channels": 32,
+        "model.inter_channels": 32,
+        "model.filter_channels": 64,
+        "model.n_layers": 1,
+        "model.upsample_initial_channel": 64,
+        "trainer.accelerator": "cpu",
+        "trainer.devices": run.ranks,
+        # One of each of its two optimizers.
+        "trainer.max_steps": 2 * run.steps,
+        "trainer.log_every_n_steps": 1,
+        "trainer.default_root_dir": run.out,
+    }
+    return ["-m", "piper.train", "fit", *(f"--{name}={value}" for name, value in options.items())]
+
+
+def zipvoice_files(run: Run) -> tuple[Path, Path]:
+    from token_layouts import make_store
+
+    from tts_prep.export import export
+    from tts_prep.loader import UtteranceDataset
+
+    make_store(run.corpus, run.folder / "texts", frontend="none")
+    lines = [
+        f"{one.id}\t{one.text}\t{run.corpus / 'wavs' / one.id}.wav\n" for one in UtteranceDataset(run.folder / "texts")
+    ]
+    listed, theirs, tokens = (
+        run.folder / "list.tsv",
+        run.folder / "custom_cuts_train.jsonl.gz",
+        run.folder / "tokens.txt",
+    )
+    listed.write_text("".join(lines), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": f"{run.checkout}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    for program in (
+        ("-m", "zipvoice.bin.prepare_dataset", "--tsv-path", listed, "--output-dir", run.folder, "--num-jobs", 1),
+        (run.checkout / "egs/zipvoice/local/prepare_token_file_char.py", "--manifest", theirs, "--tokens", tokens),
+    ):
+        subprocess.run([sys.executable, *map(str, program)], check=True, env=environment)
+    text = {"frontend": "characters", "symbols": str(tokens), "normalize": False}
+    make_store(run.corpus, run.folder / "store", preset="zipvoice", mel=None, **text)
+    export(run.folder / "store", "zipvoice", run.folder / "ours")
+    model = {
+        "fm_decoder_downsampling_factor": [1, 2, 1],
+        "fm_decoder_num_layers": [1, 1, 1],
+        "fm_decoder_cnn_module_kernel": [7, 7, 7],
+        "fm_decoder_feedforward_dim": 96,
+        "fm_decoder_num_heads": 2,
+        "fm_decoder_dim": 64,
+        "text_encoder_num_layers": 1,
+        "text_encoder_feedforward_dim": 48,
+        "text_encoder_num_heads": 2,
+        "text_encoder_dim": 32,
+        "text_embed_dim": 32,
+    }
+    path = run.checkout / "egs/zipvoice/conf/zipvoice_base.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    (run.folder / "model.json").write_text(json.dumps({**config, "model": config["model"] | model}), encoding="utf-8")
+    return theirs, run.folder / "ours/cuts.jsonl.gz"
+
+
+def zipvoice_command(run: Run) -> list[str]:
+    options = {
+        # Its compute_fbank.py loses digits. The other choice of its own is to compute mels in training.
+        "on-the-fly-feats": run.files.name.startswith("custom"),
+        "dataset": "custom",
+        "train-manifest": run.files,
+        "dev-manifest": run.files,
+        "tokenizer": "simple",
+        "token-file": run.folder / "tokens.txt",
+        "model-config": run.folder / "model.json",
+        "exp-dir": run.out,
+        "num-workers": run.workers,
+        "max-duration": 20,
+        "num-buckets": 2,
+        "use-fp16": False,
+        "num-epochs": 100,
+        "num-iters": run.steps,
+        # It logs losses of steps rarely, and losses of validation as often.
+        "save-every-n": 5,
+    }
+    return [
+        "-m",
+        "zipvoice.bin.train_zipvoice",
+        *(word for name, value in options.items() for word in (f"--{name}", str(value))),
+    ]
+
+
+def neutts_files(run: Run) -> tuple[Path, Path]:
+    import datasets
+    import torch
+    from codec_language_models import ENTRIES, codes_of, read
+    from token_layouts import OneBook, make_store
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from tts_prep.export import export
+    from tts_prep.loader import UtteranceDataset
+    from tts_prep.preprocess import add_array
+
+    store, theirs, ours, place = (run.folder / name for name in ("store", "theirs", "ours", "checkpoint"))
+    make_store(run.corpus, store, frontend="none")
+    add_array(store, "codes", OneBook)
+    export(store, "neutts", ours)
+    # As the data set that its guide names.
+    rows = [
+        {
+            "__key__": one.id,
+            "text": one.text,
+            "codes": codes_of(read(run.corpus / "wavs" / f"{one.id}.wav"))[:, 0].tolist(),
+        }
+        for one in UtteranceDataset(store)
+    ]
+    (theirs / "data").mkdir(parents=True)
+    datasets.Dataset.from_list(rows).to_parquet(theirs / "data" / "train-00000-of-00001.parquet")
+    parts = ("TEXT_PROMPT_START", "TEXT_PROMPT_END", "SPEECH_GENERATION_START", "SPEECH_GENERATION_END")
+    special = [f"<|{name}|>" for name in (*parts, *(f"speech_{number}" for number in range(ENTRIES)))]
+    size = characters(place, [*special, "<|pad|>"], size=0x300, pad_token="<|pad|>")
+    small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+    torch.manual_seed(0)
+    LlamaForCausalLM(LlamaConfig(vocab_size=size, max_position_embeddings=512, **small)).save_pretrained(place)
+    return theirs, ours
+
+
+def neutts_command(run: Run) -> list[str]:
+    # A data set is a folder where there is one with its name.
+    named = run.checkout / "neuphonic/emilia-yodas-english-neucodec"
+    named.parent.mkdir(exist_ok=True)
+    named.unlink(missing_ok=True)
+    named.symlink_to(run.files)
+    os.environ |= {"HF_DATASETS_CACHE": str(run.out / "cache"), "NEUTTS_WORKERS": str(run.workers)}
+    options = {
+        "restore_from": run.folder / "checkpoint",
+        "save_root": run.out,
+        "run_name": "demo",
+        "max_seq_len": 512,
+        "lr": 1e-3,
+        "warmup_ratio": 0.0,
+        "per_device_train_batch_size": BATCH,
+        "max_steps": run.steps,
+        "logging_steps": 1,
+        "save_steps": run.steps,
+    }
+    path = run.out / "config.yaml"
+    path.write_text(json.dumps(options, default=str), encoding="utf-8")
+    return ["examples/finetune.py", str(path)]
+
+
+def neutts_losses(run: Run) -> dict[tuple[str, int], float]:
+    """Return losses, which it rounds to four digits, and norms of gradients."""
+    state = (run.out / f"demo/checkpoint-{run.steps}/trainer_state.json").read_text(encoding="utf-8")
+    steps = [step for step in json.loads(state)["log_history"] if "loss" in step]
+    return {(name, step["step"]): step[name] for name in ("loss", "grad_norm") for step in steps}
+
+
 def printed(run: Run) -> dict[tuple[str, int], float]:
     """Return the losses that a program prints."""
     found = re.findall(r"step=(\d+)/\d+ loss=(\S+)", (run.out / "log.txt").read_text(encoding="utf-8"))
@@ -610,6 +906,18 @@ def printed(run: Run) -> dict[tuple[str, int], float]:
 
 
 PROGRAMS = {
+    "fastspeech2": Program(
+        fastspeech2_files,
+        fastspeech2_command,
+        # Of its preparation.
+        lines=(
+            ("audio/stft.py", ".cuda()", ""),
+            ("preprocessor/preprocessor.py", "(np.load(filename) - mean) / std", STANDARDIZED),
+        ),
+        # It asks for none, and knows no ranks.
+        workers=(0,),
+        ranks=(1,),
+    ),
     "moss-tts": Program(moss_files, moss_command, losses=printed),
     "f5-tts": Program(f5_files, f5_command, workers=(1, 4)),
     "matcha": Program(
@@ -620,6 +928,19 @@ PROGRAMS = {
             "from tts_prep.recipes import TextMelBatchCollate, TextMelDataset",
         ),
     ),
+    "neutts": Program(
+        neutts_files,
+        neutts_command,
+        lines=(
+            ("examples/finetune.py", "bf16=True", "bf16=True, use_cpu=True"),
+            ("examples/finetune.py", "num_workers=64", 'num_workers=int(os.environ["NEUTTS_WORKERS"])'),
+        ),
+        losses=neutts_losses,
+    ),
+    # Its data module has no phonemes on other ranks than the first.
+    "piper": Program(piper_files, piper_command, ranks=(1,)),
+    # Several ranks need NCCL.
+    "zipvoice": Program(zipvoice_files, zipvoice_command, ranks=(1,)),
     # Its loader asks for persistent workers, which torch refuses without workers.
     "fish-speech": Program(fish_files, fish_command, workers=(1, 4)),
     # Without a GPU it asks for one device.
