@@ -31,8 +31,7 @@ from scipy.optimize import least_squares
 
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.acoustics.phones.symbols import PHONE
-from tts_prep.aligner.estimate import LIMIT_SECONDS
-from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
+from tts_prep.aligner.model import LIMIT_SECONDS, AlignmentModel, Recording, Vocabulary
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.text.frontends.espeak import EspeakFrontend
 

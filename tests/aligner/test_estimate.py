@@ -14,7 +14,7 @@ from killing import contents
 from praatio import textgrid
 
 from tts_prep.acoustics.phones.viterbi import Transcript, frame_places, start_masses
-from tts_prep.aligner.estimate import estimated_share
+from tts_prep.aligner.model import estimated_share
 from tts_prep.format.layout import ALIGNMENT_WITHIN
 from tts_prep.loader import UtteranceDataset
 

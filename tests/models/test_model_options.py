@@ -16,10 +16,10 @@ from plugins import install
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import UtteranceDataset
-from tts_prep.models.options import configured_model, explained, outputs_name
+from tts_prep.models.function import configured_model, explained
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
-from tts_prep.preprocess.features.kinds import get_feature, parse_feature
+from tts_prep.preprocess.features.kinds import get_feature, outputs_name, parse_feature
 from tts_prep.preprocess.run import prepare
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -163,7 +163,7 @@ class Reader:
         return self._grouping.sub("", written).replace(",", ".")
 
     def _digits(self, digits: str) -> str:
-        return " ".join(self._spell(int(digit)) for digit in digits)
+        return " ".join(map({digit: self._spell(int(digit)) for digit in {*digits}}.__getitem__, digits))
 
     def _form(self, entry: Sequence[str], written: str) -> str:
         """Return the form of a noun after a number; `entry` is its gender, then forms by CLDR's plural categories."""

@@ -19,11 +19,8 @@ from tts_prep.loader.batching.tensors import PinnedBuffers, import_torch, to_ten
 from tts_prep.loader.dataset.identity import fingerprint_of, stores_of
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.prefetch import READ_AHEAD, ReadingAhead, made_ahead
-from tts_prep.loader.randomness import check_seed
 from tts_prep.loader.samplers.base import Sampler, gives_batches, iterate_epoch
-from tts_prep.loader.samplers.positions import BatchSampler, RandomSampler, SequentialSampler
 from tts_prep.loader.samplers.ranks import Rank, is_sharded, process_group
-from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -207,10 +204,9 @@ class DataLoader(Generic[BatchT]):
         _check_samplers(sampler, batch_sampler, shuffle=shuffle, shares=rank != 0 or world_size != 1)
         _check_dataset(dataset)
         if batch_sampler is None:
-            if sampler is None:
-                sampler = _own_sampler(dataset, shuffle, seed, rank, world_size)
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-            _check_not_empty(batch_sampler, sampler, len(dataset))
+            from tts_prep.loader.samplers.positions import own_batches
+
+            batch_sampler = own_batches(dataset, sampler, batch_size, drop_last, shuffle, seed, rank, world_size)
         _check_size(batch_sampler, dataset)
         _check_stores(dataset, collate_fn)
         self.dataset = dataset
@@ -466,29 +462,12 @@ def _check_size(batch_sampler: object, dataset: Sized) -> None:
         )
 
 
-def _check_not_empty(batch_sampler: BatchSampler, sampler: object, n_examples: int) -> None:
-    """Raise SamplingError if `drop_last` drops every batch of an epoch."""
-    if batch_sampler.drop_last and isinstance(sampler, Sized) and not len(batch_sampler):
-        ranks = batch_sampler.world_size
-        raise SamplingError(
-            f"drop_last: an epoch has no batch: {count_text(n_examples, 'example')}"
-            f"{f' shared by {ranks} ranks' if ranks > 1 else ''}, and a batch has more; decrease batch_size"
-        )
-
-
 def _check_dataset(dataset: Any) -> None:
     if isinstance(dataset, str | os.PathLike):
         path = str(dataset)
         raise ConfigurationError(f"DataLoader: expected a dataset, found a path; give UtteranceDataset({path!r})")
     if not len(dataset):
         raise SamplingError("the dataset is empty; did a filter remove all utterances?")
-
-
-def _own_sampler(dataset: Any, shuffle: bool, seed: int, rank: Rank, world_size: int) -> Sampler[int]:
-    """Return the sampler of a loader that is given none."""
-    if shuffle:
-        return RandomSampler(dataset, seed=check_seed(seed), rank=rank, world_size=world_size)
-    return SequentialSampler(dataset, rank=rank, world_size=world_size)
 
 
 def _check_stores(dataset: Any, collate_fn: Any) -> None:

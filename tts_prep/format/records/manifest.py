@@ -14,12 +14,10 @@ from typing import Any, Final
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format import layout
 from tts_prep.format.decoding import MAX_COUNT, Record, check_version, parse_json, shown
-from tts_prep.format.files.atomic import recover_store, replacing
 from tts_prep.format.files.checksums import canonical_json
 from tts_prep.format.files.paths import is_archive, is_store, read_text, store_around, stored_file
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
-from tts_prep.format.records.provenance import Provenance
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25
@@ -128,6 +126,8 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
             f"{store / layout.MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
             f"maximum of {LONGEST_MANIFEST:,}; make the store again with more utterances per shard"
         )
+    from tts_prep.format.files.atomic import replacing
+
     with replacing(store / layout.MANIFEST) as partial:
         partial.write_bytes(data)
 
@@ -176,8 +176,11 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
         CorruptStoreError: the manifest violates ``docs/format.md``.
     """
     path = store / layout.MANIFEST
-    if not _exists(path) and not recover_store(store):
-        raise StoreError(_why_no_manifest(store))
+    if not _exists(path):
+        from tts_prep.format.files.atomic import recover_store
+
+        if not recover_store(store):
+            raise StoreError(_why_no_manifest(store))
     text = read_text(stored_file(store, layout.MANIFEST), LONGEST_MANIFEST)
     return parse_manifest(path, text, checked=checked, rebuild=f"; run 'tts-prep reindex {store}'")
 
@@ -285,8 +288,11 @@ def _parse(record: Record) -> Manifest:
 
 
 def _provenance(record: Record) -> dict[str, str]:
-    value = record.mapping("provenance") if "provenance" in record else {}
-    return Provenance.parse(f"{record.where}: provenance", value).as_dict()
+    if "provenance" not in record:
+        return {}
+    from tts_prep.format.records.provenance import Provenance
+
+    return Provenance.parse(f"{record.where}: provenance", record.mapping("provenance")).as_dict()
 
 
 def _optional_entry(record: Record, key: str, expected: str) -> FileEntry | None:

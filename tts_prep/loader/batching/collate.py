@@ -13,10 +13,9 @@ from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape, info_of
 from tts_prep.loader.batching.batch import Batch, OwnCollator
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
-from tts_prep.loader.batching.normalization import Normalization, normalize_rows
 from tts_prep.loader.batching.padding import Lengths, Padding, check_padding, fill, pad_arrays
 from tts_prep.loader.batching.unpadded import Unpadded
-from tts_prep.loader.dataset.half_precision import half_bits, widen
+from tts_prep.loader.dataset.half_precision import half_bits, is_half, widen, widened
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 
@@ -59,7 +58,7 @@ class Collator(OwnCollator):
 
     mel_padding: float | Literal["silence"] = 0.0
     waveform: bool | None = None
-    normalize: Normalization | None = None
+    normalize: Literal["corpus", "speaker"] | None = None
     time_major: bool = True
     pad_to_multiple: int = 1
     shapes: tuple[BatchShape, ...] = ()
@@ -163,16 +162,22 @@ class Collator(OwnCollator):
 
     def _mels(self, unpadded: Unpadded, size: int, longest: int, buffers: Buffers) -> tuple[Array, Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
-        multiple = self.pad_to_multiple
-        types = {mel.dtype.char for mel in unpadded.mels}  # "e" is float16
-        together = self.time_major and types == {"e"}
-        mels = unpadded.mels if together or types == {"f"} else unpadded.float32_mels()
-        if together:
-            batch, lengths = _widened_batch(unpadded, size, longest, padding, buffers, multiple)
+        axis, multiple, mels, stores = int(not self.time_major), self.pad_to_multiple, unpadded.mels, unpadded.stores
+        types = {mel.dtype.char for mel in mels}  # "e" is float16
+        if types == {"e"}:
+            # Without a float32 copy of each: rows get the bits, and what they stand for while they are in the cache.
+            pad_bits, halves = np.asarray(padding, np.float32).view(np.int32), [half_bits(mel) for mel in mels]
+            batch, lengths = fill(
+                halves, size, longest, pad_bits, np.int32, buffers, multiple, axis,
+                finish=lambda place, _, bits: widen(bits, stores[place].mel_offset),
+            )  # fmt: skip
+            batch = batch.view(np.float32)
         else:
-            axis = 0 if self.time_major else 1
+            mels = [widened(mel, of.mel_offset) if is_half(mel) else mel for mel, of in zip(mels, stores, strict=True)]
             batch, lengths = fill(mels, size, longest, padding, np.float32, buffers, multiple, axis)
         if self.normalize is not None:
+            from tts_prep.loader.batching.normalization import normalize_rows
+
             rows = batch if self.time_major else batch.transpose(0, 2, 1)
             # Padding with silence is normalized like the rest of the row.
             ends = [rows.shape[1]] * size if self.mel_padding == "silence" else lengths.tolist()
@@ -180,27 +185,12 @@ class Collator(OwnCollator):
         return batch, lengths
 
 
-def _widened_batch(
-    unpadded: Unpadded, size: int, longest: int, padding: Any, buffers: Buffers, multiple: int
-) -> tuple[Array, Lengths]:
-    """Pad float16 mels into one float32 array, without a float32 copy of each; see `fill`."""
-    halves = [half_bits(mel) for mel in unpadded.mels]
-    stores = unpadded.stores
-
-    def finish(place: int, _: Array, bits: Array) -> None:
-        widen(bits, stores[place].mel_offset)
-
-    pad_bits = np.asarray(padding, np.float32).view(np.int32)
-    bits, lengths = fill(halves, size, longest, pad_bits, np.int32, buffers, multiple, finish=finish)
-    return bits.view(np.float32), lengths
-
-
 def collate(
     utterances: UtteranceDataset | Sequence[Utterance],
     *,
     mel_padding: float | Literal["silence"] = 0.0,
     waveform: bool | None = None,
-    normalize: Normalization | None = None,
+    normalize: Literal["corpus", "speaker"] | None = None,
     time_major: bool = True,
     pad_to_multiple: int = 1,
     blanks: Blanks | None = None,

@@ -11,7 +11,6 @@ import numpy as np
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
-from tts_prep.loader.dataset.half_precision import is_half, widened
 from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement, check_array_agreement
 from tts_prep.loader.dataset.store import ROW_ARRAYS
 from tts_prep.loader.dataset.utterance import Utterance
@@ -43,13 +42,6 @@ class Unpadded:
     samples: list[Array] | None
     arrays: Mapping[str, list[Array]] = field(default_factory=dict)
     specs: Mapping[str, ArraySpec] = field(default_factory=dict)
-
-    def float32_mels(self) -> list[Array]:
-        """Return the mels as float32: views where they are stored so, else copies."""
-        return [
-            widened(mel, store.mel_offset) if is_half(mel) else mel
-            for mel, store in zip(self.mels, self.stores, strict=True)
-        ]
 
     @property
     def store(self) -> StoreMetadata:

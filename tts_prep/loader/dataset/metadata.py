@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError
+from tts_prep.errors import ConfigurationError, broken
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
+from tts_prep.format.hdf5.datasets import dataset_at
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
-from tts_prep.loader.dataset.statistics import speaker_values
 
 _OF_RECORDINGS = ("channel", "trim_db")
 """Settings that affect how a corpus is read, not how a mel is computed: stores may differ in them."""
@@ -138,6 +138,22 @@ def parse_metadata(store: Path, manifest: Manifest, index: Index) -> StoreMetada
             **({"alignments": configuration.mapping("alignments")} if "alignments" in configuration else {}),
         },
     )
+
+
+def speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+    """Return statistics by speaker of the index, [n_speakers, …].
+
+    Raises:
+        CorruptStoreError: they have another shape or kind.
+    """
+    place = dataset_at(index.path, index.speaker_statistics, name)
+    # Without speakers, the number of mel bins is not stored.
+    if (place.shape != shape and shape[0]) or place.dtype.kind != kind:
+        raise broken(
+            f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
+            f"{place.dtype}"
+        )
+    return index.file.dataset(place)
 
 
 def _vector(values: list[float], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

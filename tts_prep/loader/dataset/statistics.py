@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import broken
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
-from tts_prep.format.hdf5.datasets import Array, dataset_at
+from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
+from tts_prep.loader.dataset.metadata import speaker_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,22 +61,6 @@ def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArrayS
         values[f"speaker_{key}"] = by_speaker.reshape(n_speakers, *spec.row_shape)
     counts = speaker_values(index, f"{spec.name}_count", (n_speakers,), "i")
     return RowStatistics(count=record.integer("count"), speaker_count=counts, **values)
-
-
-def speaker_values(index: Index, name: str, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
-    """Return statistics by speaker of the index, [n_speakers, …].
-
-    Raises:
-        CorruptStoreError: they have another shape or kind.
-    """
-    place = dataset_at(index.path, index.speaker_statistics, name)
-    # Without speakers, the number of mel bins is not stored.
-    if (place.shape != shape and shape[0]) or place.dtype.kind != kind:
-        raise broken(
-            f"{index.path}: '{name}' by speaker: expected the shape {list(shape)}, found {list(place.shape)} of "
-            f"{place.dtype}"
-        )
-    return index.file.dataset(place)
 
 
 def statistics_of_rows(

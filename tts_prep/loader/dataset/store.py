@@ -21,7 +21,6 @@ from tts_prep.format.layout import ARRAYS, INDEX, MANIFEST, OOD_TEXTS
 from tts_prep.format.records.manifest import LONGEST_MANIFEST, FileEntry, Manifest, read_manifest
 from tts_prep.loader.dataset.metadata import StoreMetadata, parse_metadata
 from tts_prep.loader.dataset.selection import Rows, as_slice
-from tts_prep.loader.dataset.statistics import RowStatistics, parse_statistics
 from tts_prep.loader.samplers.ranks import of_all_ranks
 
 _MAX_FILES = 20_000
@@ -173,8 +172,8 @@ class Store:
             array = arrays.setdefault(shard, array)
         return array
 
-    def statistics(self, name: str) -> RowStatistics:
-        """Return the statistics of an added array.
+    def statistics(self, name: str) -> Any:
+        """Return the `RowStatistics` of an added array.
 
         Raises:
             ConfigurationError: the store has no such added array.
@@ -184,6 +183,8 @@ class Store:
         if spec is None or not spec.added:
             added = [other for other, of_other in self.manifest.array_specs.items() if of_other.added]
             raise ConfigurationError(f"{self.path}: no added array '{name}'; it has {', '.join(added) or 'none'}")
+        from tts_prep.loader.dataset.statistics import parse_statistics
+
         statistics = parse_statistics(self.path, self.manifest, self.index, spec)
         self._check_unchanged()
         return statistics

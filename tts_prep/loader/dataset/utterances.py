@@ -28,7 +28,6 @@ from tts_prep.loader.dataset.columns import (
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
-from tts_prep.loader.dataset.statistics import RowStatistics, statistics_of_rows
 from tts_prep.loader.dataset.store import Store
 from tts_prep.loader.dataset.utterance import Utterance, UtteranceArrays
 from tts_prep.loader.prefetch import ask_for
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tts_prep.format.records.failures import Failure
+    from tts_prep.loader.dataset.statistics import RowStatistics
 
 
 _MAPPED_AT_A_TIME = 256
@@ -220,7 +220,7 @@ class UtteranceDataset(FixedColumns):
         Raises:
             ConfigurationError: the store has no such added array.
         """
-        own = self._store.statistics(name)
+        own: RowStatistics = self._store.statistics(name)
         return own if self._speakers is None else self._speakers.statistics(own)
 
     def selection_statistics(self, name: str) -> RowStatistics:
@@ -232,6 +232,8 @@ class UtteranceDataset(FixedColumns):
         Raises:
             ConfigurationError: the store has no such array.
         """
+        from tts_prep.loader.dataset.statistics import statistics_of_rows
+
         spec = self.arrays.get(name)
         row_shape = tuple(spec.row_shape) if spec else ()
         return statistics_of_rows(self._rows_of(name, row_shape), row_shape, len(self.speakers))

@@ -22,6 +22,7 @@ from tts_prep.loader.samplers.base import (
 )
 from tts_prep.loader.samplers.ranks import Rank, is_sharded
 from tts_prep.loader.samplers.shard_windows import ShardWindows
+from tts_prep.quantities import count_text
 
 _BLOCK = 1 << 20
 """The number of utterances shuffled at a time; larger epochs start without waiting for a full permutation."""
@@ -301,3 +302,32 @@ class BatchSampler(Sampler[list[int]]):
         """Return the settings that determine an epoch."""
         inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
         return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
+
+
+def own_batches(
+    dataset: Sized,
+    sampler: Any,
+    batch_size: int,
+    drop_last: bool,
+    shuffle: bool,
+    seed: int,
+    rank: Rank,
+    world_size: int,
+) -> BatchSampler:
+    """Return the batches of a loader that is given none.
+
+    Raises:
+        SamplingError: `drop_last` drops every batch of an epoch.
+    """
+    if sampler is None and shuffle:
+        sampler = RandomSampler(dataset, seed=seed, rank=rank, world_size=world_size)
+    elif sampler is None:
+        sampler = SequentialSampler(dataset, rank=rank, world_size=world_size)
+    batches = BatchSampler(sampler, batch_size, drop_last)
+    if drop_last and isinstance(sampler, Sized) and not len(batches):
+        ranks = batches.world_size
+        raise SamplingError(
+            f"drop_last: an epoch has no batch: {count_text(len(dataset), 'example')}"
+            f"{f' shared by {ranks} ranks' if ranks > 1 else ''}, and a batch has more; decrease batch_size"
+        )
+    return batches
