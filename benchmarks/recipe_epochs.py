@@ -47,7 +47,8 @@ def made(name: str, corpus: Path, folder: Path, **files: Path) -> Callable[..., 
     commands, _, code = printed.stdout.partition("\n\n")
     for line in commands.splitlines():
         if line.startswith("tts-prep ") and not (folder / "store/manifest.json").exists():
-            places = {"CORPUS": corpus, **files}
+            # The texts of synthesise.py are not those of its audio, and durations cost the same wherever they lie.
+            places = {"CORPUS": corpus, "durations": "durations:least=0", **files}
             command = [str(places.get(part, part)) for part in shlex.split(line, comments=True)[1:]]
             subprocess.run([sys.executable, "-m", "tts_prep", *command], cwd=folder, check=True, stdout=sys.stderr)
     found = _LOADER.search(code)
