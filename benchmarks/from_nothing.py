@@ -43,7 +43,8 @@ def timed(folder: Path, repository: str, cache: Path) -> tuple[list[float], str]
     for made in (home, programs):
         made.mkdir()
     (programs / "python3").symlink_to(python)
-    kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name == "LANG"}
+    network = ("http_proxy", "https_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir", "requests_ca_bundle", "lang")
+    kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.lower() in network}
     kept["PATH"] = f"{programs}:{os.defpath}"
     kept |= {"HOME": str(home), "PIP_CACHE_DIR": str(cache), "XDG_CONFIG_HOME": str(Path("~/.config").expanduser())}
     # The clock is read between the lines.

@@ -210,13 +210,15 @@ def machine_of(point: dict[str, Any]) -> str:
 
 
 def slower(before: dict[str, Any], after: dict[str, Any], percent: float) -> list[str]:
-    """Return a line for each row that takes longer than before by more than so many percent."""
+    """Return a line for each row that takes longer than before by more than so many percent, in all rounds of both."""
     old = values(before)
+    most = {bench["name"]: float(bench["range"].split()[-1]) for bench in before["benches"]}
+    least = {bench["name"]: float(bench["range"].split()[0]) for bench in after["benches"]}
     of = f"{after['commit']['id'][:8]} to {before['commit']['id'][:8]}"
     return [
         f"slower: {name}: {value:.3f}, {old[name]:.3f} before, {100 * (value / old[name] - 1):+.0f} % ({of})"
         for name, value in values(after).items()
-        if old.get(name) and value > old[name] * (1 + percent / 100)
+        if old.get(name) and value > old[name] * (1 + percent / 100) and least[name] > most[name]
     ]
 
 
@@ -278,7 +280,8 @@ def main() -> None:
         path.write_text(f"{json.dumps(point, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
     table(read_points(options.points)).show(options.result)
     # Commits that were measured in turn say more than a point of another day.
-    compared = [*before[-1:], *made][-2:]
+    earlier = [point for point in before if point["commit"]["timestamp"] < made[0]["commit"]["timestamp"]]
+    compared = [*earlier[-1:], *made][-2:]
     lines = slower(compared[0], compared[1], options.slower) if len(compared) == 2 else []
     print("\n".join(lines) or f"nothing is slower by more than {options.slower:g} %")
     sys.exit(1 if lines else 0)

@@ -769,7 +769,7 @@ ROWS = [
     Advice(
         "columns now; the corpus command applies",
         "add STORE --columns FILE.csv",
-        "--corrections FILE.csv --update",
+        "--corrections FILE.csv --exclude FILE.csv --update",
         state=lambda world: (
             world.make(),
             world.text("FILE.csv", "id,keep,text,regions\nS-0001,no,,\nS-0002,,,0.05-0.15\n"),

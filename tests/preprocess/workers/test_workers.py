@@ -328,10 +328,7 @@ def test_a_worker_that_dies_before_it_has_read_a_large_function_is_an_error_that
 
 IGNORING_ENDS = """
 import signal
-from tts_prep.preprocess.workers import processes
-from tts_prep.preprocess.workers.pool import Backend
-from tts_prep.preprocess.workers import processes
-from tts_prep.preprocess.workers.pool import worker_pool
+from tts_prep.preprocess.workers.pool import Backend, worker_pool
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 with worker_pool(2, Backend()) as pool:

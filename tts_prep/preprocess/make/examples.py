@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tts_prep.preprocess.features.feature import Feature, FeatureValues
 
 _BLOCK = 1 << 16
-_CLIPPED = "samples beyond full scale after resampling or decoding, clipped in the stored waveform"
+_CLIPPED = "samples beyond full scale after decoding, resampling or filtering, clipped in the stored waveform"
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _stored_waveform(recording: CleanedRecording, config: Configuration, dtype: 
     if dtype == "int16" and peak > 1:
         if BEYOND_FULL_SCALE in recording.remarks or config.cleaning.loudness is not None:
             raise AudioError(f"samples of up to {peak:.3f} do not fit into 16 bits, give --waveform float32")
-        # By resampling or a lossy decoder, which overshoot; what writes files of 16 bits clips that.
+        # Lossy decoders, resampling and high-pass filters overshoot; what writes files of 16 bits clips that.
         remark("cleaning", _CLIPPED)
     stored = np.empty(len(aligned), dtype)
     # In blocks: otherwise an hour of audio needs several temporary arrays of 300 MB.
