@@ -163,7 +163,8 @@ def one_process_at_a_time() -> Iterator[None]:
 class Compiled:
     """A function that is compiled on its first call, if numba can be imported; a decorator.
 
-    Importing its module does not import numba, which takes half a second. A compiled function cannot call it.
+    Importing its module does not import numba, which takes half a second. A compiled function cannot call it. Assign
+    arrays to slices by a loop: otherwise the error about their shapes is compiled as well, which takes three seconds.
 
     Args:
         options: those of `jit`.

@@ -9,7 +9,7 @@ from typing import Final
 
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.files.atomic import replacing, writing
+from tts_prep.format.files.atomic import keep_contents
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import CORRECTIONS
 
@@ -119,13 +119,7 @@ def write_corrections(store: Path, corrections: Iterable[Correction]) -> None:
     Raises:
         WriteError: the file cannot be written.
     """
-    path, data = store / CORRECTIONS, corrections_text(corrections).encode()
-    if not data:
-        with writing(path):
-            path.unlink(missing_ok=True)
-    elif not path.is_file() or path.read_bytes() != data:
-        with replacing(path) as partial:
-            partial.write_bytes(data)
+    keep_contents(store / CORRECTIONS, corrections_text(corrections).encode())
 
 
 def read_corrections(store: Path) -> tuple[Correction, ...]:

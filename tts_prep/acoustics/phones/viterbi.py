@@ -244,7 +244,6 @@ def _trace_best_path(scores: Any, classes: Any, skips: Any, block: int, places: 
             before, after = after, before
             before[0] = before[1] = _NEVER
         if turn < n_blocks - 1:
-            # Not by a slice, here and below: the compiler needs three seconds for the error of its shapes.
             for i in range(n + _GAP):
                 starts[number + 1, i] = before[i]
             continue

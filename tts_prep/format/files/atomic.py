@@ -229,3 +229,17 @@ def exchange(a: Path, b: Path) -> None:
     if done:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(a))
+
+
+def keep_contents(path: Path, data: bytes) -> None:
+    """Write a file atomically, unless it exists with the same contents; without contents, remove it.
+
+    Raises:
+        WriteError: the file cannot be written.
+    """
+    if not data:
+        with writing(path):
+            path.unlink(missing_ok=True)
+    elif not path.is_file() or path.read_bytes() != data:
+        with replacing(path) as partial:
+            partial.write_bytes(data)

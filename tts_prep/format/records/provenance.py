@@ -11,7 +11,7 @@ from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorruptStoreError
 from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.files.atomic import replacing, writing
+from tts_prep.format.files.atomic import keep_contents
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import PROVENANCE
 
@@ -83,14 +83,8 @@ def write_provenance(store: Path, provenance: Provenance) -> None:
     Raises:
         WriteError: the file cannot be written.
     """
-    path, said = store / PROVENANCE, provenance.as_dict()
-    data = f"{json.dumps(said, indent=1, ensure_ascii=False)}\n".encode()
-    if not said:
-        with writing(path):
-            path.unlink(missing_ok=True)
-    elif not path.is_file() or path.read_bytes() != data:
-        with replacing(path) as partial:
-            partial.write_bytes(data)
+    said = provenance.as_dict()
+    keep_contents(store / PROVENANCE, f"{json.dumps(said, indent=1, ensure_ascii=False)}\n".encode() if said else b"")
 
 
 def read_provenance(store: Path) -> Provenance:
