@@ -147,6 +147,17 @@ def test_a_command_that_is_ended_while_workers_work_is_resumed_to_the_same_bytes
     assert contents(tmp_path / "store") == whole
 
 
+def test_what_a_killed_command_has_left_in_a_complete_store_is_removed_by_the_same_command(
+    corpus: Path, whole: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    assert run(capsys, *arguments(corpus, store))[0] == 0
+    # How the store was made is written after its manifest.
+    (store / f"sources.json.{'0' * 32}.partial").write_bytes(b"{")
+    assert run(capsys, *arguments(corpus, store))[0] == 0
+    assert contents(store) == whole
+
+
 def test_a_worker_that_is_killed_once_costs_a_retry_of_its_shard(
     corpus: Path, whole: dict[str, bytes], tmp_path: Path
 ) -> None:

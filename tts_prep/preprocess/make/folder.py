@@ -77,16 +77,17 @@ def tidied(store: Path) -> Iterator[None]:
     """Create the folder of shards, and remove temporary files before and after the block."""
     with writing(store):
         (store / layout.SHARDS).mkdir(exist_ok=True)
-    _remove_temporary_files(store)
+    remove_temporary_files(store)
     try:
         yield
     finally:
         # Remains of killed workers. If they cannot be removed, the block's own exception is more important.
         with contextlib.suppress(StoreError):
-            _remove_temporary_files(store)
+            remove_temporary_files(store)
 
 
-def _remove_temporary_files(store: Path) -> None:
+def remove_temporary_files(store: Path) -> None:
+    """Remove what killed processes have left in the folder of a store, whose lock is held."""
     with writing(store):
         data = (store / name for name in _data_folder_files(store) if name.endswith(layout.PARTIAL_SUFFIX))
         for path in (*store.glob(f"*{layout.PARTIAL_SUFFIX}"), *data):
