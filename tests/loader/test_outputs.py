@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from stores import SILENCE, make_rows, write_store
 
+import tts_prep.loader.batching.buffers
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     Collator,
@@ -102,7 +103,7 @@ def test_memory_is_used_again_only_when_nobody_looks_at_it():
     assert again.take((100, 1000), np.float32).flags.writeable
 
 
-def test_memory_that_came_back_last_is_given_first_whatever_the_batch_needs_of_it():
+def test_memory_that_was_given_last_is_given_first_whatever_the_batch_needs_of_it():
     buffers = RecycledBuffers()
     arrays = [buffers.take((n, 1000), np.float32) for n in (100, 120, 90)]
     addresses = [array.ctypes.data for array in arrays]
@@ -110,7 +111,7 @@ def test_memory_that_came_back_last_is_given_first_whatever_the_batch_needs_of_i
         arrays[i] = None
     # Like batches whose longest utterances differ: one piece of memory goes to all of them.
     for n in (120, 70, 100):
-        assert buffers.take((n, 1000), np.float32).ctypes.data == addresses[0]
+        assert buffers.take((n, 1000), np.float32).ctypes.data == addresses[2]
     assert buffers.take((10, 10_000), np.uint8).ctypes.data not in addresses  # that would waste most of it
 
 
@@ -118,9 +119,20 @@ def test_only_so_much_unused_memory_is_kept():
     buffers = RecycledBuffers(max_free=2)
     arrays = [buffers.take((n, 100_000), np.uint8) for n in (1, 2, 3, 4, 5)]
     del arrays
-    assert len(buffers._free) == 5
+    assert len(buffers._known) == 5
     buffers.take((50, 100_000), np.uint8)
-    assert len(buffers._free) <= 2
+    assert len(buffers._known) <= 2
+
+
+def test_memory_of_many_batches_that_are_kept_is_theirs_and_is_not_looked_at_for_each_batch(monkeypatch):
+    monkeypatch.setattr(tts_prep.loader.batching.buffers, "_MAX_KNOWN", 5)
+    buffers = RecycledBuffers()
+    kept = [buffers.take((100_000,), np.uint8) for _ in range(20)]
+    for number, array in enumerate(kept):
+        array[:] = number
+    assert len(buffers._known) == 5
+    assert [array[0] for array in kept] == list(range(20))
+    assert len({array.ctypes.data for array in kept}) == 20
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -1,10 +1,13 @@
 """Memory for batches, recycled once unreferenced.
 
 A newly allocated array of megabytes costs a page fault per 4 kB, about as much as filling it. So the memory of a batch
-is recycled when the last array or tensor that refers to it is deleted. A batch that is referenced keeps its memory.
+is recycled when the last array or tensor that refers to it is deleted: all of them refer to one array, whose references
+are counted. A batch that is referenced keeps its memory.
 """
 
 import threading
+from math import prod
+from sys import getrefcount
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +21,9 @@ _SMALLEST = 1 << 16
 
 _MAX_OVERSIZE = 4
 """The maximum ratio of a recycled buffer's size to the requested size."""
+
+_MAX_KNOWN = 256
+"""The maximum number of buffers, used or not, that are looked at for each array."""
 
 
 class Buffers(Protocol):
@@ -47,7 +53,8 @@ class RecycledBuffers:
         self._forget()
 
     def _forget(self) -> None:
-        self._free: list[npt.NDArray[np.uint8]] = []
+        # Memory, and where it is aligned, by time of use.
+        self._known: list[tuple[npt.NDArray[np.uint8], int]] = []
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -60,48 +67,36 @@ class RecycledBuffers:
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an uninitialized array that shares memory with no other."""
         item = np.dtype(dtype)
-        size = item.itemsize
-        for n in shape:
-            size *= n
+        size = item.itemsize * prod(shape)
         if size < _SMALLEST:
             return np.empty(shape, item)
-        return np.asarray(_Lease(self._free, self._find(size), shape, item))
-
-    def _find(self, size: int) -> npt.NDArray[np.uint8]:
+        # Until the array refers to its memory, another thread would take it too.
         with self._lock:
-            # The buffer released last is the most likely to be still in the processor's cache.
-            for i in reversed(range(len(self._free))):
-                if size <= len(self._free[i]) <= _MAX_OVERSIZE * size:
-                    return self._free.pop(i)
-            while len(self._free) >= self._max_free:
-                self._free.pop(0)
+            memory, offset = self._find(size)
+            return np.ndarray(shape, item, memory, offset)
+
+    def _find(self, size: int) -> tuple[npt.NDArray[np.uint8], int]:
+        known = self._known
+        # The buffer used last is the most likely to be still in the processor's cache.
+        for place in range(len(known) - 1, -1, -1):
+            capacity = len(known[place][0]) - _ALIGNMENT
+            if size <= capacity <= _MAX_OVERSIZE * size and _references(known[place]) == _UNUSED:
+                known.append(known.pop(place))
+                return known[-1]
+        free = [place for place, buffer in enumerate(known) if _references(buffer) == _UNUSED]
+        for place in reversed(free[: max(0, len(free) + 1 - self._max_free)]):
+            del known[place]
+        del known[: 1 - _MAX_KNOWN]  # used: their arrays keep them until they are deleted
         # Round up to a power of two, so that a buffer fits most later batches. Pages that are never written occupy
         # address space, not memory.
-        capacity = 1 << (size - 1).bit_length()
-        memory = np.empty(capacity + _ALIGNMENT, np.uint8)
-        offset = -memory.ctypes.data % _ALIGNMENT
-        return memory[offset : offset + capacity]
+        memory = np.empty((1 << (size - 1).bit_length()) + _ALIGNMENT, np.uint8)
+        known.append((memory, -memory.ctypes.data % _ALIGNMENT))
+        return known[-1]
 
 
-class _Lease:
-    """Memory on loan: the base object of the array, and so of every view and tensor made from it."""
+def _references(buffer: tuple[npt.NDArray[np.uint8], int]) -> int:
+    return getrefcount(buffer[0])
 
-    def __init__(
-        self,
-        free: list[npt.NDArray[np.uint8]],
-        memory: npt.NDArray[np.uint8],
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-    ) -> None:
-        self._free = free
-        self._memory = memory
-        self.__array_interface__ = {
-            "data": (memory.__array_interface__["data"][0], False),
-            "shape": shape,
-            "typestr": dtype.str,
-            "version": 3,
-        }
 
-    def __del__(self) -> None:
-        # `append` is atomic: this may run in any thread, also during `_find`.
-        self._free.append(self._memory)
+_UNUSED = _references((np.empty(0, np.uint8), 0))
+"""The number of references to memory to which no array refers: Python 3.14 counts fewer than others."""

@@ -173,7 +173,9 @@ class Collator(OwnCollator):
             )  # fmt: skip
             batch = batch.view(np.float32)
         else:
-            mels = [widened(mel, of.mel_offset) if is_half(mel) else mel for mel, of in zip(mels, stores, strict=True)]
+            if "e" in types:
+                each = zip(mels, stores, strict=True)
+                mels = [widened(mel, of.mel_offset) if is_half(mel) else mel for mel, of in each]
             batch, lengths = fill(mels, size, longest, padding, np.float32, buffers, multiple, axis)
         if self.normalize is not None:
             from tts_prep.loader.batching.normalization import normalize_rows

@@ -99,23 +99,25 @@ def _at_places(batch: UtteranceDataset | RowsOfStores, waveform: bool | None) ->
     places = batch._places()
     if places is None:
         return None
-    columns, datasets = places.T.tolist(), batch._datasets
+    datasets = batch._datasets  # one of all rows, or one of each
+    times, columns = len(places) // len(datasets), places.T.tolist()
     stores, common = [of._store for of in datasets], [of._speakers for of in datasets]
-    metadata = [of.metadata for of in datasets]
+    metadata = [(table or store).metadata for table, store in zip(common, stores, strict=True)]
 
     def views(name: str) -> list[Array]:
         at = ROW_ARRAYS[name]
-        found = zip(stores, columns[0], columns[at], columns[at + 1], strict=True)
-        return [store._arrays[name][shard][start:stop] for store, shard, start, stop in found]
+        found = zip([of._arrays[name] for of in stores] * times, columns[0], columns[at], columns[at + 1], strict=True)
+        return [arrays[shard][start:stop] for arrays, shard, start, stop in found]
 
     try:
-        starts = zip(stores, columns[2], columns[3], strict=True)
-        ids = [str(store.id_bytes[start:stop], "utf-8") for store, start, stop in starts]
-        codes = [code if of is None else of.codes[code] for of, code in zip(common, columns[1], strict=True)]
+        texts = zip([of.id_bytes for of in stores] * times, columns[2], columns[3], strict=True)
+        ids = [text[start:stop].decode() for text, start, stop in texts]
+        codes = places[:, 1]
+        if any(common):
+            tables = zip(common * times, columns[1], strict=True)
+            codes = np.array([code if of is None else of.codes[code] for of, code in tables], np.int64)
         samples = views("waveform") if _with_waveforms(metadata, waveform) else None
-        return Unpadded(
-            metadata, ids, batch.indices, np.array(codes, np.int64), views("mel"), views("phonemes"), samples
-        )
+        return Unpadded(metadata * times, ids, batch.indices, codes, views("mel"), views("phonemes"), samples)
     except (KeyError, UnicodeDecodeError):  # a file is not mapped yet, or an error is to be raised
         return None
 

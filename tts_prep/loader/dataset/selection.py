@@ -42,7 +42,7 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
     if wanted.dtype != np.int64 or wanted.ndim != 1:
         wanted = _positions_of(wanted, len(rows))
     # As unsigned integers, negative positions are larger than any row.
-    if wanted.size and wanted.view(np.uint64).max() >= len(rows):
+    if wanted.size and np.maximum.reduce(wanted.view(np.uint64)) >= len(rows):
         low, high = int(wanted.min()), int(wanted.max())
         if low < -len(rows) or high >= len(rows):
             raise IndexError(

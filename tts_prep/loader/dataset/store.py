@@ -242,7 +242,7 @@ class Store:
         wrong += [(codes < 0) | (codes >= len(speakers.table)), np.diff(bounds, prepend=0, append=len(ids.data)) < 0]
         if any(mask.any() for mask in wrong):  # to be raised where the row is needed
             return none
-        self.id_bytes = memoryview(ids.data)
+        self.id_bytes = ids.data.tobytes()
         for name in found:
             self._arrays.setdefault(name, {})
         missing = np.zeros((len(codes), 3), np.int64)

@@ -586,12 +586,12 @@ class UtteranceDataset(FixedColumns):
 
     @property
     def _datasets(self) -> Sequence[UtteranceDataset]:
-        return [self] * len(self)
+        return [self]
 
     def _places(self) -> Array | None:
         """Return the rows of `Store.row_table` for a batch; None if there is no table."""
         table = self._store.row_table()
-        return None if table is None else table[self.indices]
+        return None if table is None else table.take(self.indices, axis=0)
 
     def _unread(self, row: int) -> Utterance:
         """Return the utterance of a row of the store, of which nothing is looked up yet."""
