@@ -85,7 +85,8 @@ def rooms() -> Mapping[str, Room]:
 def _room(file: Path, package: str) -> Room:
     """Return what a file says that a package brings, in whose modules its places are.
 
-    A row ``[FILE]`` stands for one of each section of a file of TOML, in its order: tomllib takes 10 ms to be imported.
+    A place without a module, ``:object``, is in the package itself. A row ``[FILE]`` stands for one of each section of
+    a file of TOML, in its order: tomllib takes 10 ms to be imported.
     """
     said = json.loads(file.read_text("utf-8"))
     rows: dict[str, list[Row]] = {}
@@ -93,7 +94,7 @@ def _room(file: Path, package: str) -> Room:
         rows[door] = found = []
         for name, row in of.items():
             told: dict[str, Any] = {"place": row} if isinstance(row, str) else row
-            place = f"{package}.{told['place']}" if "place" in told else ""
+            place = f"{package}.{told['place']}".replace(".:", ":") if "place" in told else ""
             told = {**told, "place": place, "keys": tuple(told.get("keys", ()))}
             names = [name]
             if name.startswith("["):

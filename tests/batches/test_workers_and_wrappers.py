@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from stores import make_rows, write_store
 
-from tts_prep.batches.splitting import split_positions
+from tts_prep.batches.wrappers import split_positions
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     CacheDataset,

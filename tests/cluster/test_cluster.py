@@ -193,7 +193,7 @@ def test_a_run_whose_backend_fails_is_resumed_by_the_same_command(corpus: Path, 
 def test_a_scheduler_that_is_not_there_is_an_error(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tts_prep.cluster.backends._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("tts_prep.cluster._CONNECT_SECONDS", 1)
     with pytest.raises(WorkerError, match="no Dask scheduler answers there within 1 s"):
         prepare(read_ljspeech(corpus), corpus, tmp_path / "store", SMALL, backend=Backend("dask", "tcp://127.0.0.1:1"))
 

@@ -17,11 +17,10 @@ from PIL import Image
 from stores import make_rows, write_store
 
 from tts_prep.loader import UtteranceDataset
-from tts_prep.pictures.clip import Clip, Phone
+from tts_prep.pictures.clip import Clip, Phone, clip_of
 from tts_prep.pictures.drawing import MelAxis
 from tts_prep.pictures.figure import plot_clip
 from tts_prep.pictures.spectrogram import PIXELS_PER_SECOND, clip_html, draw_spectrogram
-from tts_prep.pictures.utterances import clip_of
 from tts_prep.preprocess.audio.mel import mel_spectrogram
 from tts_prep.preprocess.audio.presets import PRESETS
 from tts_prep.quantities import number_text, share_text

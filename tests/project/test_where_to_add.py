@@ -72,7 +72,7 @@ def a_symbol_table(package: Path) -> str:
 def figures_of_a_language(package: Path) -> str:
     folder = package / "figures"
     shutil.copy(folder / "languages" / "nl.toml", folder / "languages" / "af.toml")
-    added(folder / "room.json", '      "ar"', '      "af": "reader:af",')
+    added(folder / "room.json", '      "ar"', '      "af": ":af",')
     return (
         "from tts_prep.preprocess.text.language_codes import normalize\n"
         "assert normalize('5 km', 'af').endswith(' kilometer')\n"
@@ -228,9 +228,9 @@ def a_backend(package: Path) -> str:
         "joblib.register_parallel_backend('scratch', ScratchBackend)\n"
     )
     line = "    import tts_prep.cluster.scratch_backend"
-    added(folder / "backends.py", "    with environment(SAFE_PATH), _options", line)
+    added(folder / "__init__.py", "    with environment(SAFE_PATH), _options", line)
     return (
-        "from tts_prep.preprocess import Backend; from tts_prep.cluster.backends import run_on_cluster\n"
+        "from tts_prep.preprocess import Backend; from tts_prep.cluster import run_on_cluster\n"
         "assert sorted(run_on_cluster(abs, [-1, -2], 1, Backend('scratch'))) == [1, 2]\n"
     )
 

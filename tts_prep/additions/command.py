@@ -21,6 +21,7 @@ from tts_prep.cli.options import (
     takes,
     with_options,
 )
+from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.layout import ALIGNMENT_WITHIN
@@ -147,7 +148,6 @@ def _add_provenance(store: Path, licence: str, origin: str) -> None:
 def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tuple[str, Path, bool]]:
     """Add the columns of a file; return those that were added, the file, and whether they have values of others."""
     from tts_prep.additions.add_columns import add_columns
-    from tts_prep.cli.progress import make_progress
 
     depends_on = options["depends_on"]
     given = None if depends_on is None else [name.strip() for name in depends_on.split(",")]
@@ -185,7 +185,6 @@ def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tu
 def _add_features(store: Path, source: _Source, options: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_arrays import add_features
     from tts_prep.cli.preparing import add_models, parse_features, say_array
-    from tts_prep.cli.progress import make_progress
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.feature import specs_of
@@ -233,7 +232,6 @@ def align(store: Path, settings: Any, jobs: int) -> None:
     import numpy as np
 
     from tts_prep.additions.add_arrays import add_durations
-    from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
 
     with make_progress(sys.stderr) as progress:

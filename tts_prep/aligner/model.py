@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
 from tts_prep.acoustics.phones import model as phone_model
-from tts_prep.acoustics.phones.classes import MAX_CLASSES, PhoneClasses
-from tts_prep.acoustics.phones.symbols import PHONE, STRESS, symbol_kinds
+from tts_prep.acoustics.phones.symbols import MAX_CLASSES, PHONE, STRESS, PhoneClasses, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, Transcript, frame_places, start_masses
 from tts_prep.errors import ConfigurationError, FeatureError
 from tts_prep.toml_files import read_toml

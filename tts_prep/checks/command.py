@@ -11,6 +11,7 @@ import click
 
 from tts_prep import doors
 from tts_prep.cli.options import Addition, store_or_url, with_options
+from tts_prep.cli.progress import make_progress
 from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import Option, OptionTable
@@ -59,7 +60,6 @@ def check(
     from tts_prep.checks.detection import as_json, write_ids, write_measures
     from tts_prep.checks.detection import suspects as find_suspects
     from tts_prep.checks.measuring import measure
-    from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
 
     limits = _limits(thresholds)
@@ -176,7 +176,6 @@ def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
 def _add_measures(store: Path, _: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_columns import add_index_array
     from tts_prep.checks.measuring import ARRAY, measure, measures_spec, measures_table
-    from tts_prep.cli.progress import make_progress
     from tts_prep.loader import UtteranceDataset
 
     with make_progress(sys.stderr) as progress:

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import Mels
-from tts_prep.acoustics.phones.classes import PhoneClasses
 from tts_prep.acoustics.phones.model import PhoneModel, features, fit
-from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, symbol_kinds
+from tts_prep.acoustics.phones.symbols import PAUSE, PHONE, PhoneClasses, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import Transcript, align
 from tts_prep.acoustics.threads import map_slices
 from tts_prep.compiler import Compiled

@@ -16,7 +16,7 @@ import click
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, OfflineWarning, StoreError, one_line
 from tts_prep.format.files.paths import is_url, read_regular, without_secret
-from tts_prep.preprocess.configuration.options import SETTINGS
+from tts_prep.preprocess.configuration import SETTINGS
 from tts_prep.preprocess.option import Option, OptionTable
 
 _TITLES: Final = ("The corpus", "Mels", "Cleaning", "Texts", "Features", "The store", "The run")

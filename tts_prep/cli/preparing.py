@@ -20,7 +20,7 @@ from tts_prep.errors import A_MODEL, ConfigurationError, CorpusError
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST
 from tts_prep.format.records.manifest import Manifest, read_manifest
 from tts_prep.format.records.provenance import Provenance
-from tts_prep.preprocess.configuration.options import SETTINGS
+from tts_prep.preprocess.configuration import SETTINGS
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.configuration.settings import configure, read_config_file, text_of_corpus
 from tts_prep.preprocess.corpora.corpus import get_corpus

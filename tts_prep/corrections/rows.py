@@ -9,13 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.corrections.records import (
-    Correction,
-    parse_merge,
-    parse_regions,
-    read_corrections,
-    texts_of_regions,
-)
+from tts_prep.corrections import records
 from tts_prep.errors import CorpusError, CorruptStoreError, one_line
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.corpora.lines import is_table, read_lines, table_rows
@@ -55,7 +49,7 @@ class Corrections:
         kept: the ids of decisions that a store was made with, and that no file says again.
     """
 
-    rows: Mapping[str, Correction] = field(default_factory=dict, repr=False)
+    rows: Mapping[str, records.Correction] = field(default_factory=dict, repr=False)
     sources: tuple[Path, ...] = ()
     rejected: tuple[str, ...] = field(default=(), repr=False)
     kept: tuple[str, ...] = field(default=(), repr=False)
@@ -73,15 +67,15 @@ class Corrections:
         Raises:
             CorpusError: a file cannot be read, a row is damaged, or an id is repeated; the message names both rows.
         """
-        rows: dict[str, Correction] = {}
+        rows: dict[str, records.Correction] = {}
         rejected = []
         for identifier, values in _decisions(corrections, _CORRECTED) if corrections else ():
             if not _KEPT[values.pop("keep")]:
                 rejected.append(identifier)
-            rows[identifier] = Correction(identifier, is_left_out=False, **values)
+            rows[identifier] = records.Correction(identifier, is_left_out=False, **values)
         left_out = _left_out(exclude) if exclude else ()
         for identifier in left_out:
-            rows[identifier] = replace(rows.get(identifier, Correction(identifier)), is_left_out=True)
+            rows[identifier] = replace(rows.get(identifier, records.Correction(identifier)), is_left_out=True)
         # A row with nothing but a note corrects nothing, but its id is looked for.
         sources = tuple(path for path in (corrections, exclude) if path)
         return cls(rows, sources, tuple(name for name in rejected if not rows[name].is_left_out))
@@ -93,7 +87,7 @@ class Corrections:
         Raises:
             CorruptStoreError: their file is broken.
         """
-        return cls({correction.id: correction for correction in read_corrections(store)})
+        return cls({correction.id: correction for correction in records.read_corrections(store)})
 
     def keeping(self, before: Corrections, *, texts: bool, left_out: bool) -> Corrections:
         """Return the corrections with some of those that a store was made with.
@@ -126,7 +120,7 @@ class CorrectedRows:
     def __init__(self, corrections: Corrections, items: Iterable[SourceUtterance | Failure]) -> None:
         self.corrections = corrections
         self._items = items
-        self._applied: dict[str, Correction] = {}
+        self._applied: dict[str, records.Correction] = {}
         self._missing = dict.fromkeys(corrections.rows)
         # Ids with regions, and whether a row was left out since the last: the recording between has what nobody wants.
         self._trimmed: set[str] = set()
@@ -135,7 +129,7 @@ class CorrectedRows:
         self._parts: dict[str, str] = {}
 
     @property
-    def applied(self) -> tuple[Correction, ...]:
+    def applied(self) -> tuple[records.Correction, ...]:
         """What was corrected in the rows so far, in their order."""
         return tuple(self._applied.values())
 
@@ -160,7 +154,7 @@ class CorrectedRows:
                     if isinstance(found, Failure):
                         yield found
                         found = made
-                    merge = self._applied.get(made.id, Correction("")).merge
+                    merge = self._applied.get(made.id, records.Correction("")).merge
                     held = found if merge else None
                     made = found
                 if made is not held:
@@ -184,7 +178,7 @@ class CorrectedRows:
                 continue
             self._missing.pop(item.id, None)
             changed = _changes(correction, item)
-            if changed != Correction(item.id):
+            if changed != records.Correction(item.id):
                 self._applied.setdefault(item.id, changed)
             made = [] if correction.is_left_out else _corrected(item, changed, row)
             self._is_apart |= correction.is_left_out
@@ -196,16 +190,16 @@ class CorrectedRows:
                 yield from made
 
 
-def _changes(correction: Correction, item: SourceUtterance | Failure) -> Correction:
+def _changes(correction: records.Correction, item: SourceUtterance | Failure) -> records.Correction:
     """Return what a correction changes in a row; a row that failed has nothing to correct."""
     if correction.is_left_out or isinstance(item, Failure):
-        return Correction(item.id, is_left_out=correction.is_left_out)
+        return records.Correction(item.id, is_left_out=correction.is_left_out)
     text = "" if correction.text == item.text else correction.text
     return replace(correction, text=text, speaker="" if correction.speaker == item.speaker else correction.speaker)
 
 
 def _corrected(
-    item: SourceUtterance | Failure, changed: Correction, row: SourceUtterance | Failure
+    item: SourceUtterance | Failure, changed: records.Correction, row: SourceUtterance | Failure
 ) -> Sequence[SourceUtterance | Failure]:
     """Return the rows that a corrected one becomes.
 
@@ -214,7 +208,7 @@ def _corrected(
     """
     if isinstance(item, Failure) or isinstance(row, Failure):
         return [item]
-    text, regions = changed.text or item.text, parse_regions(changed.regions)
+    text, regions = changed.text or item.text, records.parse_regions(changed.regions)
     made = replace(item, text=text, speaker=changed.speaker or item.speaker)
     if (regions or changed.merge) and (row.lists or not row.audio):
         return [_failed(item, f"{', '.join(row.lists) or 'no recording'}: cannot be trimmed, cut or merged")]
@@ -224,7 +218,7 @@ def _corrected(
     if end > length + _TOLERANCE:
         return [_failed(item, f"a region ends at {end:.6f} s, but the row is {length:.6f} s long")]
     try:
-        texts = texts_of_regions(text, changed.regions)
+        texts = records.texts_of_regions(text, changed.regions)
     except ValueError as error:
         return [_failed(item, str(error))]
     return [
@@ -241,7 +235,7 @@ def _merged(
     Args:
         is_apart: whether something between the two was taken out, so that one region would bring it back.
     """
-    pause, wanted = parse_merge(merge)
+    pause, wanted = records.parse_merge(merge)
     if second.id != wanted:
         what = f"to be merged with '{wanted}', but '{second.id}' follows"
         return _failed(first, f"{what}; merge it with that, leave that out, or take the merge back")
@@ -290,7 +284,7 @@ def _decisions(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[
         if row["keep"] not in _KEPT:
             raise CorpusError(one_line(f"{where}: keep: expected yes, no or unsure, found '{row['keep']}'"))
         try:
-            Correction(identifier, is_left_out=False, **{name: row[name] for name in _CORRECTED}).check()
+            records.Correction(identifier, is_left_out=False, **{name: row[name] for name in _CORRECTED}).check()
         except ValueError as error:
             raise CorpusError(one_line(f"{where}: {error}")) from None
         places[identifier] = where

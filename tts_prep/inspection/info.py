@@ -12,12 +12,12 @@ import click
 from tts_prep.cli.options import store_or_url
 from tts_prep.cli.verbosity import quiet_option, say
 from tts_prep.errors import StoreError, one_line
+from tts_prep.format.decoding import Record
 from tts_prep.format.files.paths import without_secret
 from tts_prep.format.layout import INDEX, MANIFEST
 from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
 if TYPE_CHECKING:
-    from tts_prep.format.decoding import Record
     from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.format.records.manifest import Manifest
 
@@ -103,8 +103,6 @@ def _commands(store: Path, *, with_times: bool) -> Iterator[str]:
 
 
 def _rows(store: Path, manifest: Manifest, size: int) -> dict[str, str]:
-    from tts_prep.format.decoding import Record
-
     where = store / MANIFEST
     totals = Record(f"{where}: totals", manifest.totals)
     configuration = Record(f"{where}: configuration", manifest.configuration)
@@ -148,8 +146,6 @@ def _speakers_text(speakers: Sequence[str]) -> str:
 
 def _arrays(where: Path, manifest: Manifest) -> dict[str, str]:
     """Return the added arrays that are no columns."""
-    from tts_prep.format.decoding import Record
-
     return {
         name: _array_text(spec, Record(f"{where}: array '{name}'", manifest.arrays[name]).record("statistics"))
         for name, spec in manifest.array_specs.items()
@@ -170,8 +166,6 @@ def _languages(store: Path, manifest: Manifest) -> dict[str, str]:
 
 def _remarks_text(store: Path, manifest: Manifest) -> str:
     """Return the number of remarks of each kind as text."""
-    from tts_prep.format.decoding import Record
-
     where = f"{store / MANIFEST}: remarks"
     counts = {kind: Record(where, remark).integer("count") for kind, remark in manifest.remarks.items()}
     return ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in counts.items())

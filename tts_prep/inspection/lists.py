@@ -10,7 +10,7 @@ import click
 from tts_prep import doors
 from tts_prep.cli.options import completion, write_command_groups
 from tts_prep.errors import one_line
-from tts_prep.preprocess.configuration.options import preset_names, symbol_tables
+from tts_prep.preprocess.configuration import preset_names, symbol_tables
 
 if TYPE_CHECKING:
     from tts_prep.preprocess.audio.presets import Preset

@@ -15,11 +15,10 @@ from tts_prep import __version__
 from tts_prep.checks.catalogue import Threshold
 from tts_prep.format.files.atomic import replacing
 from tts_prep.inspection.settings import default_language, recipe_text, setting_tables
-from tts_prep.pictures.clip import Clip
+from tts_prep.pictures.clip import Clip, clip_of, mel_axis
 from tts_prep.pictures.drawing import Drawing
 from tts_prep.pictures.spectrogram import draw_spectrogram, sound
 from tts_prep.pictures.templates import make_environment
-from tts_prep.pictures.utterances import clip_of, mel_axis
 from tts_prep.quantities import number_text
 from tts_prep.report.charts import histogram, mel_bins, ranges
 from tts_prep.report.columns import PER_REASON, Group, NumberColumn, end_groups, limit_text, reason_text, suspect_groups

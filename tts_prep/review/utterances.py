@@ -20,9 +20,8 @@ from tts_prep.corrections.records import read_corrections
 from tts_prep.errors import TtsPrepError
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
-from tts_prep.pictures.clip import Clip
+from tts_prep.pictures.clip import Clip, clip_of
 from tts_prep.pictures.drawing import mel_levels
-from tts_prep.pictures.utterances import clip_of
 from tts_prep.quantities import number_text
 from tts_prep.review.table import Table
 

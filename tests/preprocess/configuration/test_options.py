@@ -13,7 +13,7 @@ import pytest
 from tts_prep.format.layout import ARRAYS
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
 from tts_prep.preprocess.audio.config import CHANNELS, MelConfig, ReadingConfig
-from tts_prep.preprocess.configuration.options import SETTINGS
+from tts_prep.preprocess.configuration import SETTINGS
 from tts_prep.preprocess.configuration.records import MARKS_POLICIES, StoreConfig, TextConfig
 from tts_prep.preprocess.option import Option
 from tts_prep.preprocess.text.frontends.frontend import PUNCTUATION_STYLES

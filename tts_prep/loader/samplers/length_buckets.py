@@ -13,16 +13,9 @@ from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape
 from tts_prep.loader.randomness import BlockedPermutation, check_seed, digest, permutation, random_words, sort_order
+from tts_prep.loader.samplers import buckets
 from tts_prep.loader.samplers.base import EpochProgress, Sampler, check_batch_size
 from tts_prep.loader.samplers.batch_plan import BatchPlan, joined, shared
-from tts_prep.loader.samplers.buckets import (
-    Cutter,
-    best_lengths,
-    bucket_edges,
-    histogram_of_blocks,
-    number_buckets,
-    number_shapes,
-)
 from tts_prep.loader.samplers.budgets import Budget, Limits, check_budgets, find_over_budget, whole_lengths
 from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.loader.samplers.shard_windows import ShardWindows
@@ -235,7 +228,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
             ],
             np.int64,
         )
-        chosen = np.searchsorted(values, best_lengths(values, counts, rows, self._n_shapes))
+        chosen = np.searchsorted(values, buckets.best_lengths(values, counts, rows, self._n_shapes))
         return tuple(
             BatchShape(int(rows[i]), {name: max(1, int(maxima[i])) for name, maxima in longest.items()}) for i in chosen
         )
@@ -507,16 +500,16 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         """
         if self.shapes:
             longest = np.array([shape.lengths[self._main] for shape in self.shapes], np.int64)
-            numbers = number_shapes(lengths, longest)
+            numbers = buckets.number_shapes(lengths, longest)
         else:
-            numbers, longest = number_buckets(lengths, self._edges(epoch) if epoch is not None else ())
+            numbers, longest = buckets.number_buckets(lengths, self._edges(epoch) if epoch is not None else ())
         return np.subtract(len(longest) - 1, numbers, out=numbers), longest[::-1]
 
     def _edges(self, epoch: int) -> list[float]:
         if not self._tolerance:
             return []
         phase = (self._random_word(epoch, _EDGES) >> 11) / 2**53
-        return bucket_edges(*self._range, self._tolerance, phase)
+        return buckets.bucket_edges(*self._range, self._tolerance, phase)
 
     @cached_property
     def _range(self) -> tuple[int, int]:
@@ -528,7 +521,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
 
     @cached_property
     def _histogram(self) -> tuple[Int64Array, Int64Array]:
-        return histogram_of_blocks(self._lengths[block] for block in self._blocks())
+        return buckets.histogram_of_blocks(self._lengths[block] for block in self._blocks())
 
     def _blocks(self) -> Iterator[Int64Array | slice]:
         """Yield the positions of the utterances that are used, by block."""
@@ -541,8 +534,8 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         return Limits(self._batch_size or self.size, self._budgets, self._multiple_of)
 
     @cached_property
-    def _cutter(self) -> Cutter:
-        return Cutter(self._fields, self._limits, self.shapes)
+    def _cutter(self) -> buckets.Cutter:
+        return buckets.Cutter(self._fields, self._limits, self.shapes)
 
     def _longest(self, n_batches: int) -> Int64Array | None:
         """Return the longest utterances, enough to fill `n_batches`, longest first; None if there are too few."""

@@ -12,14 +12,7 @@ import numpy.typing as npt
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.randomness import check_seed, permutation_blocks, random_words
-from tts_prep.loader.samplers.base import (
-    EpochProgress,
-    PositionSampler,
-    Sampler,
-    check_batch_size,
-    iterate_epoch,
-    steps_made,
-)
+from tts_prep.loader.samplers import base
 from tts_prep.loader.samplers.ranks import Rank, is_sharded
 from tts_prep.loader.samplers.shard_windows import ShardWindows
 from tts_prep.quantities import count_text
@@ -41,7 +34,7 @@ def length_of(data_source: Sized | int) -> int:
     return int(data_source)
 
 
-class SequentialSampler(PositionSampler):
+class SequentialSampler(base.PositionSampler):
     """Visit every utterance in order.
 
     Args:
@@ -63,7 +56,7 @@ class SequentialSampler(PositionSampler):
         return {"size": self._size}
 
 
-class RandomSampler(PositionSampler):
+class RandomSampler(base.PositionSampler):
     """Visit utterances in random order, a new one every epoch.
 
     Example:
@@ -190,7 +183,7 @@ class _Steps:
         return min((len(self) - left) * self.n_ranks * self.batch_size, last)
 
 
-class BatchSampler(Sampler[list[int]]):
+class BatchSampler(base.Sampler[list[int]]):
     """Group the positions of a sampler into batches of equal size.
 
     Rank and world size are those of the sampler. Every position comes once, and all ranks get the same number of
@@ -215,14 +208,14 @@ class BatchSampler(Sampler[list[int]]):
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool = False) -> None:
-        if isinstance(sampler, Sampler):
+        if isinstance(sampler, base.Sampler):
             super().__init__(rank=sampler.rank, world_size=sampler.world_size)
             self._n_ranks = sampler._n_ranks
             self._draw_from(sampler)
         else:
             super().__init__()
         self._sampler = sampler
-        self._batch_size = check_batch_size(batch_size)
+        self._batch_size = base.check_batch_size(batch_size)
         self.drop_last = drop_last
 
     @property
@@ -239,7 +232,7 @@ class BatchSampler(Sampler[list[int]]):
     @property
     def size(self) -> int | None:
         """The number of utterances that positions index into; None if unknown."""
-        return self._sampler.size if isinstance(self._sampler, Sampler) else None
+        return self._sampler.size if isinstance(self._sampler, base.Sampler) else None
 
     def order(self, epoch: int) -> Iterator[list[int]]:
         """Iterate over this rank's batches of an epoch: each rank groups its own positions."""
@@ -249,13 +242,15 @@ class BatchSampler(Sampler[list[int]]):
         """Return the number of batches of `order`."""
         return self._count_rest(epoch, ())
 
-    def _rest(self, epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+    def _rest(self, epoch: int, done: base.EpochProgress) -> Iterator[list[int]]:
         """Iterate over this rank's remaining batches of an epoch after the steps in `done`."""
-        if isinstance(self._sampler, Sampler):
+        if isinstance(self._sampler, base.Sampler):
             return self._shared(self._sampler, epoch, done)
-        return self._cut(islice(iterate_epoch(self._sampler), steps_made(done) * self._batch_size, None), epoch)
+        return self._cut(
+            islice(base.iterate_epoch(self._sampler), base.steps_made(done) * self._batch_size, None), epoch
+        )
 
-    def _shared(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> Iterator[list[int]]:
+    def _shared(self, sampler: base.Sampler[int], epoch: int, done: base.EpochProgress) -> Iterator[list[int]]:
         used, steps = self._progress(sampler, epoch, done)
         if missing := steps.missing:
             self._warn(
@@ -271,7 +266,7 @@ class BatchSampler(Sampler[list[int]]):
             for rank in ranks:
                 yield BatchItems(together[rank :: self._n_ranks], info)
 
-    def _progress(self, sampler: Sampler[int], epoch: int, done: EpochProgress) -> tuple[int, _Steps]:
+    def _progress(self, sampler: base.Sampler[int], epoch: int, done: base.EpochProgress) -> tuple[int, _Steps]:
         """Return how many positions are used, and the steps for the rest."""
         size, used = sampler._order_size(epoch), 0
         for n_ranks, steps in done:
@@ -284,11 +279,11 @@ class BatchSampler(Sampler[list[int]]):
             if len(batch) == self._batch_size or not self.drop_last:
                 yield batch
 
-    def _count_rest(self, epoch: int, done: EpochProgress) -> int:
+    def _count_rest(self, epoch: int, done: base.EpochProgress) -> int:
         """Return the number of this rank's remaining batches of an epoch after the steps in `done`."""
-        if isinstance(self._sampler, Sampler):
+        if isinstance(self._sampler, base.Sampler):
             return self._per_step * len(self._progress(self._sampler, epoch, done)[1])
-        return max(0, self._batches(self._length()) - steps_made(done))
+        return max(0, self._batches(self._length()) - base.steps_made(done))
 
     def _batches(self, count: int) -> int:
         return count // self._batch_size if self.drop_last else -(-count // self._batch_size)
@@ -300,7 +295,7 @@ class BatchSampler(Sampler[list[int]]):
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
-        inner = self._sampler.fingerprint if isinstance(self._sampler, Sampler) else type(self._sampler).__name__
+        inner = self._sampler.fingerprint if isinstance(self._sampler, base.Sampler) else type(self._sampler).__name__
         return {"sampler": inner, "batch_size": self._batch_size, "drop_last": self.drop_last}
 
 
