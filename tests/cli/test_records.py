@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import NoneType
@@ -127,6 +128,30 @@ def test_a_function_has_the_fields_of_its_record_as_keywords_and_in_its_docstrin
     assert "way:" not in (do.__doc__ or "")
     with pytest.raises(TypeError, match=r"do\(\) got an unexpected keyword argument 'dep'"):
         do("this", dep=True)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("module", "protocol", "name", "record"),
+    [
+        ("tts_prep.preprocess.run", "Prepare", "prepare", "Asked"),
+        ("tts_prep.additions.add_arrays", "AddArray", "add_array", "ModelRun"),
+    ],
+)
+def test_type_checkers_see_the_parameters_of_a_function_that_takes_fields(
+    module: str, protocol: str, name: str, record: str
+) -> None:
+    types, function = import_module(module), getattr(import_module(module), name)
+    call = signature(getattr(types, protocol).__call__)
+    shown = {
+        name: (of.annotation, of.default)
+        for name, of in call.parameters.items()
+        if name != "self" and of.kind is of.POSITIONAL_OR_KEYWORD
+    }
+    fields = signature(getattr(types, record)).parameters
+    own = {name: of for name, of in signature(function).parameters.items() if name not in fields}
+    assert shown == {name: (of.annotation, of.default) for name, of in own.items()}
+    assert str(call.return_annotation) == str(signature(function).return_annotation)
 
 
 def test_an_option_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 
@@ -288,7 +288,39 @@ class ModelRun:
         return FailureLimit.parse(self.max_failures)
 
 
-@takes_fields(ModelRun)
+P = ParamSpec("P")
+
+
+class AddArray(Protocol[P]):
+    """The parameters of `add_array` for type checkers, P being those of `ModelRun`."""
+
+    def __call__(
+        self,
+        store: str | Path,
+        name: str,
+        function: Callable[..., Any],
+        dtype: str = "float32",
+        row_shape: tuple[int, ...] = (),
+        axis: str = "frame",
+        rate: float | None = None,
+        settings: Mapping[str, Any] | None = None,
+        batch_seconds: float | None = None,
+        sample_rate: int | None = None,
+        corpus: str | Path | None = None,
+        root: Path | None = None,
+        jobs: int = 1,
+        backend: Backend = Backend(),
+        *_: P.args,
+        **run: P.kwargs,
+    ) -> Manifest:
+        """See `add_array`."""
+
+
+def _takes(record: Callable[P, ModelRun]) -> Callable[[Callable[..., Manifest]], AddArray[P]]:
+    return takes_fields(record)
+
+
+@_takes(ModelRun)
 def add_array(
     store: str | Path,
     name: str,

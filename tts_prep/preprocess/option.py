@@ -116,11 +116,12 @@ def _named(place: str) -> Callable[[], Iterable[str]]:
     return lambda: getattr(importlib.import_module(module), name)()
 
 
-def takes_fields(record: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def takes_fields(record: Callable[..., Any]) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Return a decorator of a function whose last parameter is a record: callers give the record's fields by name.
 
     Fields and their lines of the record's docstring become keywords and lines of the function's, where that explains
-    the parameter: an option is declared in the record alone.
+    the parameter: an option is declared in the record alone. For type checkers, the function gets them by a protocol of
+    its other parameters, followed by those that creating the record takes; a test holds it against the function.
     """
     fields = inspect.signature(record).parameters
     # Python 3.13 takes the indentation of docstrings away, earlier versions do not.

@@ -7,11 +7,11 @@ Nothing is changed before the plan is complete and checked. How a store is resum
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, Protocol
 
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, CorruptStoreError, StoreError
@@ -73,7 +73,29 @@ class Result:
         return cls(store, manifest, *numbers, incomplete=arrays)
 
 
-@takes_fields(Asked)
+P = ParamSpec("P")
+
+
+class Prepare(Protocol[P]):
+    """The parameters of `prepare` for type checkers, P being those of `Asked`."""
+
+    def __call__(
+        self,
+        items: Iterable[SourceUtterance | Failure],
+        root: Path,
+        store: Path,
+        config: Configuration,
+        *_: P.args,
+        **asked: P.kwargs,
+    ) -> Result:
+        """See `prepare`."""
+
+
+def _takes(record: Callable[P, Asked]) -> Callable[[Callable[..., Result]], Prepare[P]]:
+    return takes_fields(record)
+
+
+@_takes(Asked)
 def prepare(
     items: Iterable[SourceUtterance | Failure], root: Path, store: Path, config: Configuration, asked: Asked
 ) -> Result:
