@@ -225,7 +225,7 @@ def _make_array_files(
     """Make the array files of one shard in the folder of the new store."""
     # The file of the store, which is the same as that of the new one, so that an error names it.
     shard = intact_shard(store, job.number)
-    recordings = ShardRecordings(job.plan, recipe, report) if job.plan and recipe else None
+    recordings = ShardRecordings(job.plan.rows, recipe, report) if job.plan and recipe else None
     inputs = partial(feature_inputs, config=config, extractor=extractor_of(config.mel), recordings=recordings)
     return _ArrayFiles(job.number, complete_array_files(folder, shard, features, inputs))
 

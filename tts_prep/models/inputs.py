@@ -59,7 +59,7 @@ class ShardInputs:
     def __init__(self, source: Source, number: int, plan: ShardPlan | None) -> None:
         self._source, self._number = source, number
         self._stored = feature_inputs.StoredRows(source.store, feature_inputs.intact_shard(source.store, number))
-        self._recordings = feature_inputs.ShardRecordings(plan, source.recipe) if plan and source.recipe else None
+        self._recordings = feature_inputs.ShardRecordings(plan.rows, source.recipe) if plan and source.recipe else None
         self._seconds = self._stored.numbers("seconds").tolist()
         self._values: dict[str, Sequence[Any]] = {}
 

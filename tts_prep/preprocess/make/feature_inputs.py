@@ -18,6 +18,7 @@ from tts_prep.format.hdf5.datasets import Array, dataset_at, map_file
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.layout import AXES, FRAME, OWN, PHONEME, ROW_KEYS, SAMPLE, UTTERANCE, array_file_name, shard_name
 from tts_prep.format.records.arrays import ArraySpec
+from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, Cut
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Waveform
@@ -25,7 +26,7 @@ from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.features.feature import FeatureInput
 from tts_prep.preprocess.make.recordings import read_again, read_as, stored_cut
-from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 
 
@@ -130,15 +131,20 @@ class ShardRecordings:
     """The recordings of a finished shard, read again if a feature needs them.
 
     Args:
-        plan: the plan of the shard.
+        rows: the rows of the shard.
         report: called with the number of every row before it is processed.
     """
 
-    def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        rows: Sequence[PlannedUtterance | Failure],
+        recipe: ShardRecipe,
+        report: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self._recipe, self._report = recipe, report
         self._numbers: dict[str, int] = {}
         self.rows: dict[str, PlannedUtterance] = {}
-        for number, row in enumerate(plan.rows):
+        for number, row in enumerate(rows):
             if isinstance(row, PlannedUtterance):
                 self._numbers[row.utterance.id], self.rows[row.utterance.id] = number, row
 

@@ -6,7 +6,7 @@ import contextlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -16,7 +16,7 @@ import numpy as np
 from tts_prep import doors
 from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
 from tts_prep.format.assembly import StoredShard
-from tts_prep.format.contents.shard import HEADER, CheckedShard, ShardHeader, header_text
+from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import write_arrays, write_dataset, write_file, write_number, write_string, write_texts
@@ -98,56 +98,164 @@ def make_shard(
         CorpusChangedError: a recording has changed since the run was planned.
     """
     _check_processor(recipe)
-    contents = ShardContents(plan, recipe, report)
-    if plan.old or (store / shard_name(plan.number)).exists():
+    shard = _Shard(plan, recipe, store, report)
+    if found := shard.finished():
+        return found
+    compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
+    return replace(shard.made(beside_others, advance), compiling=compiling)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shard:
+    """A shard while it is made; the attributes are arguments of `make_shard`."""
+
+    plan: ShardPlan
+    recipe: ShardRecipe
+    store: Path
+    report: Callable[[int], None]
+
+    @cached_property
+    def contents(self) -> ShardContents:
+        """The contents of its recordings."""
+        return ShardContents(self.plan, self.recipe, self.report)
+
+    @cached_property
+    def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
+        """Its rows, decompressed."""
+        return self.plan.rows
+
+    @cached_property
+    def kept(self) -> Kept | None:
+        """Those of its rows whose values the store that is replaced has."""
+        old = self.plan.old_rows
+        return doors.need("update", "kept")(old, self.recipe, self.contents) if old else None
+
+    def finished(self) -> MadeShard | None:
+        """Return the shard if it exists with the same key, with the array files that it lacked."""
+        plan, recipe, store = self.plan, self.recipe, self.store
+        if not (plan.old or (store / shard_name(plan.number)).exists()):
+            return None
         from tts_prep.preprocess.make.resuming import finished_shard
 
-        finished = finished_shard(store, plan, recipe.key(plan), lambda: contents.key)
-        if finished is not None:
-            arrays = _completed_arrays(store, plan, recipe, finished, report)
-            return MadeShard(StoredShard.of(finished), is_new=False, arrays=arrays)
-    compiling = compile_kernels(recipe.config.mel, note, energy=needs_energy(recipe.features))
-    header, examples = _make_examples(plan, recipe, contents, report, beside_others, advance)
-    entry = _write_shard(store, plan, recipe, header, examples)
-    stored = StoredShard(entry, replace(header, mel_statistics={}))
-    arrays = _new_arrays(store, plan, recipe, header, examples)
-    return MadeShard(stored, is_new=True, arrays=arrays, compiling=compiling)
+        shard = finished_shard(store, plan, recipe.key(plan), lambda: self.contents.key)
+        if shard is None:
+            return None
+        arrays: dict[str, FileEntry] = {}
+        if recipe.features:
+            # Imported with the first feature, which most stores have not.
+            from tts_prep.preprocess.make.array_files import complete_array_files
+            from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
+
+            recordings = ShardRecordings(self.rows, recipe, self.report)
+            inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
+            arrays = complete_array_files(store, shard, recipe.features, inputs, plan.old)
+        return MadeShard(StoredShard.of(shard), is_new=False, arrays=arrays)
+
+    def made(self, beside_others: bool, advance: Callable[[tuple[int, float]], None]) -> MadeShard:
+        """Make the rows, and write them and their arrays."""
+        header, examples = self._examples(beside_others, advance)
+        columns = {**self.plan.columns, **dict.fromkeys(self.recipe.config.cleaning.columns, NUMBER)}
+        name = shard_name(self.plan.number)
+        path = self.store / name
+        with writing(path):
+            path.parent.mkdir(exist_ok=True)
+        digest = write_file(path, partial(write_rows, columns, header, examples))
+        entry = FileEntry(name, digest.size, header.rows, digest.sha256)
+        stored = StoredShard(entry, replace(header, mel_statistics={}))
+        return MadeShard(stored, is_new=True, arrays=self._arrays(header, examples))
+
+    def _arrays(self, header: ShardHeader, examples: Sequence[Example]) -> dict[str, FileEntry]:
+        """Write the array files of the shard that has just been made; return their entries."""
+        if not self.recipe.features:
+            return {}
+        from tts_prep.format.contents.array_writer import ShardRows
+        from tts_prep.preprocess.make.array_files import write_array_files
+
+        lengths = {
+            layout.axis: [len(example.arrays[name]) for example in examples]
+            for name, layout in ARRAYS.items()
+            if name in header.arrays
+        }
+        ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
+        rows, arrays = ShardRows(self.plan.number, header.key, speakers, lengths, ids), dict[str, FileEntry]()
+        for position, feature in enumerate(self.recipe.features):
+            arrays |= write_array_files(self.store, rows, feature, [example.features[position] for example in examples])
+        return arrays
+
+    def _examples(
+        self, beside_others: bool, advance: Callable[[tuple[int, float]], None]
+    ) -> tuple[ShardHeader, list[Example]]:
+        """Make the rows, and count them in the header of the shard."""
+        examples: list[Example] = []
+        failures: list[Failure] = []
+        of_rows: list[Remarks] = []
+        row_remarks: dict[str, Any] = {}
+        statistics: dict[str, MelStatistics] = {}
+        seconds = 0.0
+        for number, row in enumerate(self.rows):
+            if number % _TEXTS_AT_ONCE == 0 and not self.recipe.alignments:
+                self._read_texts(number)
+            self.report(number)
+            if number:
+                advance((number, seconds))
+            remarks = Remarks()
+            made = row if isinstance(row, Failure) else self._example(number, row, remarks, beside_others)
+            of_rows.append(remarks)
+            if isinstance(made, Failure):
+                failures.append(made)
+                continue
+            speaker = made.row["speaker"]
+            seconds += made.row["seconds"]
+            earlier = statistics.get(speaker)
+            statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
+            if counts := remarks.counts():
+                row_remarks[str(len(examples))] = counts
+            examples.append(made)
+        header = ShardHeader(
+            key=self.contents.key_of_made,
+            planned=self.recipe.key(self.plan),
+            rows=len(examples),
+            seconds=float(sum(example.row["seconds"] for example in examples)),
+            mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
+            failures=tuple(asdict(failure) for failure in failures),
+            remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
+            row_remarks=row_remarks,
+            **self.recipe.settings,
+        )
+        return header, examples
+
+    def _read_texts(self, first: int) -> None:
+        """Read the texts of the rows that are made next."""
+        for number, row in enumerate(self.rows[first : first + _TEXTS_AT_ONCE], first):
+            if isinstance(row, PlannedUtterance) and not (self.kept and self.kept.has(number)):
+                self.report(number)
+                read_ahead(row.utterance, self.recipe.config.text)
+
+    def _example(self, number: int, row: PlannedUtterance, remarks: Remarks, beside_others: bool) -> Example | Failure:
+        utterance = row.utterance
+        row.check_unchanged(self.recipe.root)
+        try:
+            example = self.kept.example(number, row, remarks) if self.kept else None
+            # Read before it is decoded, when it is then in the system's cache.
+            key = self.contents.row_key(number)
+            example = example or replace(make_example(utterance, self.recipe, remarks), key=key)
+        except UtteranceError as error:
+            # An audio error names the recording, but a text error does not name the place of the text.
+            reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
+            return Failure(utterance.id, utterance.where, error.stage, reason)
+        except MemoryError:
+            if beside_others:
+                raise
+            return Failure(
+                utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
+            )
+        # Again, in case the recording grew while it was read.
+        row.check_unchanged(self.recipe.root)
+        return example
 
 
-def _completed_arrays(
-    store: Path, plan: ShardPlan, recipe: ShardRecipe, finished: CheckedShard, report: Callable[[int], None]
-) -> dict[str, FileEntry]:
-    """Make the missing array files of a finished shard; return the entries of all of them."""
-    if not recipe.features:
-        return {}
-    # Imported with the first feature, which most stores have not.
-    from tts_prep.preprocess.make.array_files import complete_array_files
-    from tts_prep.preprocess.make.feature_inputs import ShardRecordings, feature_inputs
-
-    recordings = ShardRecordings(plan, recipe, report)
-    inputs = partial(feature_inputs, config=recipe.config, extractor=recipe.extractor, recordings=recordings)
-    return complete_array_files(store, finished, recipe.features, inputs, plan.old)
-
-
-def _new_arrays(
-    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: Sequence[Example]
-) -> dict[str, FileEntry]:
-    """Write the array files of a shard that has just been made; return their entries."""
-    if not recipe.features:
-        return {}
-    from tts_prep.format.contents.array_writer import ShardRows
-    from tts_prep.preprocess.make.array_files import write_array_files
-
-    lengths = {
-        layout.axis: [len(example.arrays[name]) for example in examples]
-        for name, layout in ARRAYS.items()
-        if name in header.arrays
-    }
-    ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
-    rows, arrays = ShardRows(plan.number, header.key, speakers, lengths, ids), dict[str, FileEntry]()
-    for position, feature in enumerate(recipe.features):
-        arrays |= write_array_files(store, rows, feature, [example.features[position] for example in examples])
-    return arrays
+_TEXTS_AT_ONCE: Final = 128
+"""The number of texts that are read one after another; the cache of texts holds more."""
 
 
 def _check_processor(recipe: ShardRecipe) -> None:
@@ -175,133 +283,6 @@ def get_ready(config: Configuration, note: Note, *, energy: bool = False) -> flo
     with contextlib.suppress(TtsPrepError):
         frontend_of(config.text).software()
     return compiling
-
-
-def _make_examples(
-    plan: ShardPlan,
-    recipe: ShardRecipe,
-    contents: ShardContents,
-    report: Callable[[int], None],
-    beside_others: bool,
-    advance: Callable[[tuple[int, float]], None],
-) -> tuple[ShardHeader, list[Example]]:
-    examples: list[Example] = []
-    failures: list[Failure] = []
-    of_rows: list[Remarks] = []
-    row_remarks: dict[str, Any] = {}
-    kept: Kept | None = None
-    if plan.old_rows:
-        kept = doors.need("update", "kept")(plan.old_rows, recipe, contents)
-    statistics: dict[str, MelStatistics] = {}
-    rows, seconds = plan.rows, 0.0
-    for number, row in enumerate(rows):
-        if number % _TEXTS_AT_ONCE == 0 and not recipe.alignments:
-            _read_texts(rows, range(number, min(number + _TEXTS_AT_ONCE, len(rows))), kept, recipe, report)
-        report(number)
-        if number:
-            advance((number, seconds))
-        remarks = Remarks()
-        made: Example | Failure
-        if isinstance(row, Failure):
-            made = row
-        else:
-            made = _make_example(number, row, kept, recipe, contents, remarks, beside_others)
-        of_rows.append(remarks)
-        if isinstance(made, Failure):
-            failures.append(made)
-            continue
-        speaker = made.row["speaker"]
-        seconds += made.row["seconds"]
-        earlier = statistics.get(speaker)
-        statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
-        if counts := remarks.counts():
-            row_remarks[str(len(examples))] = counts
-        examples.append(made)
-    keys = (contents.key_of_made, recipe.key(plan))
-    return _header(keys, recipe, examples, failures, statistics, of_rows, row_remarks), examples
-
-
-def _header(
-    keys: tuple[str, str],
-    recipe: ShardRecipe,
-    examples: Sequence[Example],
-    failures: Sequence[Failure],
-    statistics: Mapping[str, MelStatistics],
-    of_rows: Sequence[Remarks],
-    row_remarks: Mapping[str, Any],
-) -> ShardHeader:
-    return ShardHeader(
-        key=keys[0],
-        planned=keys[1],
-        rows=len(examples),
-        seconds=float(sum(example.row["seconds"] for example in examples)),
-        mel_statistics={speaker: of_speaker.as_dict() for speaker, of_speaker in statistics.items()},
-        failures=tuple(asdict(failure) for failure in failures),
-        remarks=Remarks.merged(remarks.as_dict() for remarks in of_rows).as_dict(),
-        row_remarks=row_remarks,
-        **recipe.settings,
-    )
-
-
-_TEXTS_AT_ONCE: Final = 128
-"""The number of texts that are read one after another; the cache of texts holds more."""
-
-
-def _read_texts(
-    rows: Sequence[PlannedUtterance | Failure],
-    numbers: range,
-    kept: Kept | None,
-    recipe: ShardRecipe,
-    report: Callable[[int], None],
-) -> None:
-    """Read the texts of rows that are made next."""
-    for number in numbers:
-        row = rows[number]
-        if isinstance(row, PlannedUtterance) and not (kept and kept.has(number)):
-            report(number)
-            read_ahead(row.utterance, recipe.config.text)
-
-
-def _make_example(
-    number: int,
-    row: PlannedUtterance,
-    kept: Kept | None,
-    recipe: ShardRecipe,
-    contents: ShardContents,
-    remarks: Remarks,
-    beside_others: bool,
-) -> Example | Failure:
-    utterance = row.utterance
-    row.check_unchanged(recipe.root)
-    try:
-        example = kept.example(number, row, remarks) if kept else None
-        # Read before it is decoded, when it is then in the system's cache.
-        key = contents.row_key(number)
-        example = example or replace(make_example(utterance, recipe, remarks), key=key)
-    except UtteranceError as error:
-        # An audio error names the recording, but a text error does not name the place of the text.
-        reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
-        return Failure(utterance.id, utterance.where, error.stage, reason)
-    except MemoryError:
-        if beside_others:
-            raise
-        return Failure(
-            utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
-        )
-    # Again, in case the recording grew while it was read.
-    row.check_unchanged(recipe.root)
-    return example
-
-
-def _write_shard(
-    store: Path, plan: ShardPlan, recipe: ShardRecipe, header: ShardHeader, examples: list[Example]
-) -> FileEntry:
-    name = shard_name(plan.number)
-    columns = {**plan.columns, **dict.fromkeys(recipe.config.cleaning.columns, NUMBER)}
-    with writing(store / name):
-        (store / name).parent.mkdir(exist_ok=True)
-    digest = write_file(store / name, partial(write_rows, columns, header, examples))
-    return FileEntry(name, digest.size, header.rows, digest.sha256)
 
 
 def write_rows(
