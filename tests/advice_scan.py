@@ -18,6 +18,8 @@ _ADVICE = re.compile(
     r"tts-prep [a-z{]|(?:^|[\s('/,])--[a-z{][\w-]*|pip install|\b(?:run|make) [^.;]*\bagain\b|"
     r"\bthe command that makes\b",
 )
+# One of these stands in the source of each such text. Statements without are not looked at: that takes seconds.
+_WORDS = re.compile(r"tts-prep|--|\bpip\b|again|makes")
 # The functions whose texts are help, which is no message: it is printed in no state, and docs and help have tests of
 # their own.
 _HELP = {"option", "Option", "Corpus", "argument", "command", "group", "Setting", "Setter", "note_of", "Row", "_Option"}
@@ -42,13 +44,21 @@ def advices() -> tuple[Literal, ...]:
 
 def _advices() -> Iterator[Literal]:
     for path in sorted(PACKAGE.rglob("*.py")):
-        nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+        source = path.read_text(encoding="utf-8")
+        lines = [number for number, line in enumerate(source.split("\n"), 1) if _WORDS.search(line)]
+        nodes: list[ast.AST] = [ast.parse(source)] if lines else []
         for node in nodes:
+            if isinstance(node, ast.stmt) and not any(_first_line(node) <= line <= node.end_lineno for line in lines):
+                continue
             text = _text(node)
             if text and _ADVICE.search(text) and not _NOT_ADVICE.fullmatch(text):
                 yield Literal(path.relative_to(PACKAGE).as_posix(), node.lineno, text)
             if not text and not _is_no_message(node):
                 nodes.extend(ast.iter_child_nodes(node))
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
 
 
 def _text(node: ast.AST) -> str:

@@ -176,6 +176,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def one_compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let one test worker at a time compile, if the compiler is imported by now."""
+    if "PYTEST_XDIST_WORKER" in os.environ and "numba" in sys.modules:
+        from one_compiler import OneCompiler
+
+        OneCompiler(tmp_path_factory.getbasetemp().parent / "compiler-lock").register()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
     """Let tests share a process that reads HDF5 files, and let worker processes start in no time.
 

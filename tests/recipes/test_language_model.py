@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,10 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.recipes import PromptedTokens, SimilarPrompts, TokenCollate, speaker_vectors
 
 
-@pytest.fixture
-def store(corpus: Path, tmp_path: Path) -> Path:
-    path = tmp_path / "store"
+@pytest.fixture(scope="module")
+def made(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    path = folder / "store"
     speakers = ["anna", "bert", "anna", "carl", "anna", "bert", "anna"]
     rows = [
         SourceUtterance(f"u{i}", f"Text {i}.", f"wavs/S-{i:04d}.wav", "here", name) for i, name in enumerate(speakers)
@@ -28,12 +30,17 @@ def store(corpus: Path, tmp_path: Path) -> Path:
     prepare(rows, corpus, path, Configuration(text=TextConfig("characters"), store=StoreConfig(shard_utterances=3)))
     rng = np.random.default_rng(0)
     np.savez(
-        tmp_path / "tokens.npz", **{f"u{i}": rng.integers(0, 99, (10 + 3 * i, 2)).astype(np.int16) for i in range(7)}
+        folder / "tokens.npz", **{f"u{i}": rng.integers(0, 99, (10 + 3 * i, 2)).astype(np.int16) for i in range(7)}
     )
-    np.savez(tmp_path / "vectors.npz", **{f"u{i}": rng.normal(size=4).astype(np.float32) for i in range(7)})
-    add_features(path, [make_imported(f"tokens@own={tmp_path / 'tokens.npz'}")])
-    add_features(path, [make_imported(f"speaker_vector@utterance={tmp_path / 'vectors.npz'}")])
+    np.savez(folder / "vectors.npz", **{f"u{i}": rng.normal(size=4).astype(np.float32) for i in range(7)})
+    add_features(path, [make_imported(f"tokens@own={folder / 'tokens.npz'}")])
+    add_features(path, [make_imported(f"speaker_vector@utterance={folder / 'vectors.npz'}")])
     return path
+
+
+@pytest.fixture
+def store(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "store"))
 
 
 def prompts(dataset: PromptedTokens, epochs: int) -> list[list[str]]:
@@ -144,8 +151,8 @@ def test_a_resumed_epoch_has_the_same_prompts(store: Path) -> None:
     assert found + seen(resumed) == expected
 
 
-def test_vectors_of_speakers_are_means_or_medians(store: Path, tmp_path: Path) -> None:
-    vectors = np.load(tmp_path / "vectors.npz")
+def test_vectors_of_speakers_are_means_or_medians(store: Path, made: Path) -> None:
+    vectors = np.load(made.with_name("vectors.npz"))
     of_anna = np.stack([vectors[f"u{i}"] for i in (0, 2, 4, 6)])
     dataset = UtteranceDataset(store)
     np.testing.assert_allclose(speaker_vectors(dataset)["anna"], of_anna.mean(axis=0), rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.metadata import packages_distributions, version
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import n_frames, pad_waveform
 from tts_prep.preprocess.audio.presets import PRESETS
-from tts_prep.signals.pitch import PitchConfig, TrackerGrid, first_centre, pitch_of, world_frames
+from tts_prep.signals.pitch import PitchConfig, PitchFeature, TrackerGrid, first_centre, pitch_of, world_frames
 
 FRAMINGS = {name: PRESETS[name] for name in ("tacotron2", "hifigan", "parakeet-waveflow", "styletts2", "speechain-tts")}
 LENGTHS = [(22050, 256), (24000, 300), (22050, 275), (16000, 160)]
@@ -178,3 +179,10 @@ def test_refuses_settings_that_do_not_exist(settings: dict, message: str) -> Non
 def test_refuses_a_range_that_the_sample_rate_cannot_have(settings: PitchConfig, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         settings.resolved(16000)
+
+
+def test_the_software_of_pitch_is_the_package_that_the_standard_library_finds_for_the_module() -> None:
+    pytest.importorskip("pyworld")
+    name = packages_distributions()["pyworld"][0]
+    pitch, voiced = PitchFeature.of(PitchConfig(), PRESETS["hifigan"]).specs
+    assert pitch.software == voiced.software == {"pyworld": f"{name} {version(name)}"}
