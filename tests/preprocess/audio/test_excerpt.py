@@ -14,7 +14,6 @@ from corpora import speech_like
 from tts_prep.errors import AudioError
 from tts_prep.preprocess.audio import reading
 from tts_prep.preprocess.audio.reading import ReadingConfig, read_excerpt, read_waveform
-from tts_prep.preprocess.make import recordings
 from tts_prep.preprocess.make.recordings import read_utterance
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -75,7 +74,7 @@ def test_a_part_that_is_resampled_is_cut_from_the_whole(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_no_more_of_a_long_recording_is_read_than_the_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "flac", "PCM_16")
-    monkeypatch.setattr(recordings, "read_waveform", None)
+    monkeypatch.setattr(reading, "read_waveform", None)
     assert len(read_utterance(tmp_path, part_of(path, 1, 2), RATE, ReadingConfig())) == RATE
 
 

@@ -52,19 +52,20 @@ class MelExtractor:
         Raises:
             AudioError: the waveform is too short for the framing.
         """
-        energy = np.empty(framing.n_frames(len(waveform), self.config), np.float32)
-        return self.config.compression.transform_in_place(self.magnitudes(waveform, energy)), energy
+        magnitudes, energy = self._computed(waveform, with_energy=True)
+        return self.config.compression.transform_in_place(magnitudes), energy
 
-    def magnitudes(self, waveform: framing.Samples, energy: Energy | None = None) -> Mel:
-        """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32.
+    def magnitudes(self, waveform: framing.Samples) -> Mel:
+        """Return the mel spectrogram before the logarithm, [n_frames, n_mels] float32."""
+        return self._computed(waveform, with_energy=False)[0]
 
-        Args:
-            energy: [n_frames] float32, filled with the norm of each frame's magnitudes; None computes no norms.
-        """
+    def _computed(self, waveform: framing.Samples, *, with_energy: bool) -> tuple[Mel, Energy]:
+        """Return the magnitudes of mels, and the norms of frames if they are needed, otherwise none."""
         config = self.config
-        out = np.empty((framing.n_frames(len(waveform), config), config.n_mels), np.float32)
-        if not config.n_mels and energy is None:
-            return out
+        n_frames = framing.n_frames(len(waveform), config)
+        out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
+        if not config.n_mels and not with_energy:
+            return out, energy
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         waveform, factor = leveled(waveform, config)
         window = self._window * factor
@@ -72,12 +73,11 @@ class MelExtractor:
             waveform = preemphasized(framing.as_float(waveform), config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
         if simd is None:
-            _plain_frames(
-                framing.as_float(framing.pad_waveform(waveform, config)), window, config, self.filter_bank, out, energy
-            )
-            return out
+            padded, norms = framing.as_float(framing.pad_waveform(waveform, config)), energy if with_energy else None
+            _plain_frames(padded, window, config, self.filter_bank, out, norms)
+            return out, energy
         found = simd.tables(config.n_fft // 2)
-        compiled = simd.function(simd.mel_name(found, energy=energy is not None))
+        compiled = simd.function(simd.mel_name(found, energy=with_energy))
         lanes, is_16 = simd.LANES, waveform.dtype == np.int16
         # The machine code takes addresses.
         waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
@@ -90,19 +90,19 @@ class MelExtractor:
             ]
         else:
             runs = framing.frame_runs(waveform, config, lanes)
-        bank, energies = self.filter_bank, _NO_SINGLES if energy is None else energy
+        bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
         in_window = simd.places(window)
         for run in runs:
             samples = (_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)
-            filled = (out[run.first : run.stop], energies[run.first : run.stop], scratch)
+            filled = (out[run.first : run.stop], energy[run.first : run.stop], scratch)
             compiled(
                 [*simd.places(*samples), *in_window, *constant, *simd.places(*filled)],
                 (config.hop_length, bank.n_bins, config.power, run.stop - run.first),
                 (config.power_offset, config.power_floor),
             )
-        return out
+        return out, energy
 
     def silence(self) -> Mel:
         """Return the mel frame of digital silence, [n_mels] float32."""

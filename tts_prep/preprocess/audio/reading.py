@@ -4,7 +4,8 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from io import BytesIO, FileIO
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import soundfile
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.paths import open_regular
+from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError, PcmFile, Stream, read_from
@@ -177,6 +178,51 @@ def read_excerpt(
         start, stop = min(start, length), length if stop is None else min(stop, length)
         samples = _decoded(recording, start, stop - start, config, remarks)[0]
         return as_float(samples), length
+
+
+def read_within(
+    path: Path,
+    sample_rate: int,
+    within: tuple[float, float | None],
+    config: ReadingConfig,
+    *,
+    inside: str = "",
+    remarks: list[str] | None = None,
+) -> Waveform:
+    """Read a recording from a second to another, or to its end, as `read_waveform`.
+
+    Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it
+    is cut from the full recording after resampling. The full recording is cached for the next row, which is usually
+    another excerpt of it; a worker then holds one full recording in memory.
+
+    Raises:
+        AudioError: the recording is unusable, ends 0.1 s before the excerpt or earlier, or is silent there.
+    """
+    # What a system's scripts do to the level of a file, they do to that of the excerpt.
+    rate, plain = config.through or sample_rate, replace(config, through=0, written="")
+    start, stop = round(within[0] * rate), None if within[1] is None else round(within[1] * rate)
+    result = read_excerpt(path, rate, start, stop, plain, inside=inside, remarks=remarks)
+    if result is None:
+        recording, found = _full_recording(path, file_version(path), inside, rate, plain)
+        if remarks is not None:
+            remarks.extend(found)
+        result = recording[start:stop], len(recording)
+    excerpt, length = result
+    if len(excerpt) == 0 or (stop or 0) > length + rate // 10:
+        end = "its end" if within[1] is None else f"{within[1]:g}"
+        raise AudioError(f"{path.name}: {length / rate:.3f} s long, expected an excerpt from {within[0]:g} to {end} s")
+    if not excerpt.any():
+        raise AudioError(f"{path.name}: digital silence from {within[0]:g} s on, every sample is 0")
+    return as_float(prepared(np.array(excerpt, np.float32), rate, sample_rate, config))
+
+
+@lru_cache(maxsize=1)
+def _full_recording(
+    path: Path, _version: tuple[int, ...], inside: str, sample_rate: int, config: ReadingConfig
+) -> tuple[Waveform, list[str]]:
+    """Return a whole recording and remarks on it, kept until another one, or another version of it, is read."""
+    remarks: list[str] = []
+    return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,11 @@ import numpy as np
 
 from tts_prep import doors
 from tts_prep.errors import AudioError, CorpusChangedError
-from tts_prep.format.files.paths import file_version
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, CleaningConfig, Cut, margin_samples
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
 from tts_prep.preprocess.audio.framing import n_frames as frame_count
-from tts_prep.preprocess.audio.reading import prepared, read_excerpt, read_samples, read_waveform
+from tts_prep.preprocess.audio.reading import read_samples, read_within
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -37,10 +36,6 @@ def read_utterance(
     keeps_16_bits: bool = False,
 ) -> Samples:
     """Read the recording of an utterance, or its excerpt.
-
-    Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it
-    is cut from the full recording after resampling. The full recording is cached for the next row, which is usually
-    another excerpt of it; a worker then holds one full recording in memory.
 
     Args:
         remarks: a list to which remarks on the recording are added.
@@ -70,49 +65,8 @@ def read_utterance(
         return read_samples(
             path, sample_rate, config, inside=utterance.inside, remarks=remarks, keeps_16_bits=keeps_16_bits
         )
-    return _read_excerpt(path, utterance, sample_rate, config, remarks)
-
-
-def _read_excerpt(
-    path: Path, utterance: SourceUtterance, sample_rate: int, config: ReadingConfig, remarks: list[str] | None
-) -> Waveform:
-    # What a system's scripts do to the level of a file, they do to that of the excerpt.
-    rate, plain = config.through or sample_rate, replace(config, through=0, written="")
-    start = round(utterance.start * rate)
-    stop = None if utterance.end is None else round(utterance.end * rate)
-    result = read_excerpt(path, rate, start, stop, plain, inside=utterance.inside, remarks=remarks)
-    if result is None:
-        recording, found = _full_recording(path, file_version(path), utterance.inside, rate, plain)
-        if remarks is not None:
-            remarks.extend(found)
-        result = recording[start:stop], len(recording)
-    excerpt, length = result
-    _check_excerpt(path.name, utterance, excerpt, length, rate)
-    return as_float(prepared(np.array(excerpt, np.float32), rate, sample_rate, config))
-
-
-def _check_excerpt(name: str, utterance: SourceUtterance, excerpt: Waveform, length: int, sample_rate: int) -> None:
-    """Check the excerpt of a recording of `length` samples, at whose end 0.1 s may lack.
-
-    Raises:
-        AudioError: the recording ends before the utterance, or is silent there.
-    """
-    if len(excerpt) == 0 or round((utterance.end or 0) * sample_rate) > length + sample_rate // 10:
-        end = "its end" if utterance.end is None else f"{utterance.end:g}"
-        raise AudioError(
-            f"{name}: {length / sample_rate:.3f} s long, expected an excerpt from {utterance.start:g} to {end} s"
-        )
-    if not excerpt.any():
-        raise AudioError(f"{name}: digital silence from {utterance.start:g} s on, every sample is 0")
-
-
-@lru_cache(maxsize=1)
-def _full_recording(
-    path: Path, _version: tuple[int, ...], inside: str, sample_rate: int, config: ReadingConfig
-) -> tuple[Waveform, list[str]]:
-    """Return a whole recording and remarks on it, kept until another one, or another version of it, is read."""
-    remarks: list[str] = []
-    return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
+    within = (utterance.start, utterance.end)
+    return read_within(path, sample_rate, within, config, inside=utterance.inside, remarks=remarks)
 
 
 @dataclass(frozen=True, eq=False)
