@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import click
@@ -241,12 +242,24 @@ def dependents(room: str) -> set[str]:
     return found
 
 
-IMPORTED = re.compile(r"^(?:from|import) tts_prep\.(\w+)", re.MULTILINE)
+IMPORTED = re.compile(r"^(?:from|import) tts_prep\.(\w+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
+
+
+@cache
+def public_names_of_rooms() -> dict[str, str]:
+    """Return the room of each public name that a room has."""
+    listed = (node for path, found in modules().items() if is_list_of_names(path) for node in found.imports)
+    places = [(node.module or "", node.names) for node in listed if isinstance(node, ast.ImportFrom)]
+    return {
+        name.name: room for place, names in places for room in place.split(".")[1:2] if room in ROOMS for name in names
+    }
 
 
 def imported_at_once(test: Path) -> set[str]:
     """Return what a module of tests imports of this package before its tests run, and is no part of the core."""
-    return {*IMPORTED.findall(test.read_text(encoding="utf-8"))} & {*ROOMS}
+    found = IMPORTED.findall(test.read_text(encoding="utf-8"))
+    rooms = {public_names_of_rooms().get(name, "") for _, names in found for name in re.findall(r"\w+", names)}
+    return {*(part for part, _ in found), *rooms} & {*ROOMS}
 
 
 def test_the_tests_of_the_core_import_no_room_before_they_run() -> None:
