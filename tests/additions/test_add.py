@@ -37,6 +37,7 @@ def test_add_gives_what_the_command_that_makes_the_store_gives(capsys: Capture, 
         assert (store / name).read_bytes() == (other / name).read_bytes()
 
 
+@pytest.mark.whole
 def test_the_corpus_of_a_manifest_is_its_folder_or_the_list_itself(capsys: Capture, tmp_path: Path) -> None:
     corpus, store = write_ljspeech(tmp_path / "lj", TEXTS), tmp_path / "store"
     names = [path.name for path in sorted((corpus / "wavs").iterdir())]
@@ -56,6 +57,7 @@ def test_the_corpus_of_a_manifest_is_its_folder_or_the_list_itself(capsys: Captu
     )
 
 
+@pytest.mark.whole
 def test_alignments_and_arrays_need_no_corpus(capsys: Capture, tmp_path: Path) -> None:
     _, store = make(capsys, tmp_path)
     folder = tmp_path / "durations"

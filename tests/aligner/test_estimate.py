@@ -63,6 +63,7 @@ def estimates(store: Path) -> np.ndarray:
     return np.array(UtteranceDataset(store).columns[ALIGNMENT_WITHIN])
 
 
+@pytest.mark.whole
 def test_durations_of_texts_that_are_not_said_or_of_one_recording_end_the_command_unless_told_otherwise(
     demo_corpus: Path, exchanged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +87,7 @@ def test_durations_of_texts_that_are_not_said_or_of_one_recording_end_the_comman
     assert run(capsys, "add", store, "--feature", "durations:least=2")[0] == 2
 
 
+@pytest.mark.whole
 def test_durations_of_texts_that_are_said_are_added_and_their_estimates_are_shown(
     demo_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ def planted(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
     return corpus, {rows[number][0] for number in chosen}
 
 
+@pytest.mark.whole
 def test_exchanged_texts_are_found_by_the_scores_of_the_alignment_and_no_others(
     planted: tuple[Path, set[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

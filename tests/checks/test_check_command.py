@@ -154,7 +154,7 @@ def test_csv_has_every_utterance_with_every_measure(store: Path, tmp_path: Path,
     assert rows[0]["mismatch (standard deviations)"] == ""
 
 
-@pytest.mark.parametrize("command", ["check", "report"])
+@pytest.mark.parametrize("command", ["check", pytest.param("report", marks=pytest.mark.whole)])
 def test_csv_has_no_formulas_and_no_escape_sequences(tmp_path: Path, capsys, command: str) -> None:
     texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\x1b[31mred", "a=1", "\u202eabc", "two\nlines", "日\u3000本"]
     shown = [

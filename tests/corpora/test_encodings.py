@@ -19,6 +19,7 @@ from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.run import prepare
 
 
+@pytest.mark.whole
 def test_an_id_may_be_any_name_of_a_file(tmp_path: Path) -> None:
     names = ["with a space", 'it\'s "quoted"', "naïve-日本", "a,b;c", "-dash", "a\\b", "%s{0}", "x" * 200, "é"]
     root = write_ljspeech(tmp_path / "lj", ("Yes.",))
@@ -35,6 +36,7 @@ def test_an_id_may_be_any_name_of_a_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(dataset.seconds[:-1], 0.3 + np.arange(len(names)) / 100, atol=1 / 22050)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", [b"with a space/new\nline/\xe9 in Latin-1/'\"/" + "日本".encode(), b"\xff\xfe"])
 def test_corpus_and_store_may_have_any_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: bytes) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))

@@ -16,6 +16,7 @@ _CHUNK = 5000
 TESTS = Path(__file__).parents[1]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("harness", "variable", "short"), [("lists", "LISTS", 125), ("settings", "SETTINGS", 200)])
 def test_mutated_files_are_read_or_refused(harness: str, variable: str, short: int) -> None:
     count = int(os.environ.get(variable, str(short)))

@@ -168,6 +168,7 @@ def test_rows_with_columns_of_their_own_are_refused_before_they_fill_memory(tmp_
         read(write_jsonl(tmp_path / "list.jsonl", rows))
 
 
+@pytest.mark.whole
 def test_a_number_of_yaml_in_base_60_beyond_all_floats_is_one_line() -> None:
     from tts_prep.recipes.speechain.configuration import read_yaml
 

@@ -207,6 +207,7 @@ def test_a_store_with_mels_and_a_feature_of_recordings_say_that_rows_have_none(
     assert (status, "--list audio_codes@own:HZ says" in error) == (1, True)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_a_changed_list_is_noticed_and_updates_and_resumed_runs_are_fresh_builds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str

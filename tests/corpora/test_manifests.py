@@ -423,6 +423,7 @@ def test_manifests_that_are_none_are_named(tmp_path: Path) -> None:
         read(tmp_path / "a.parquet")
 
 
+@pytest.mark.whole
 def test_a_store_of_a_manifest_has_the_bytes_of_the_same_audio_as_files(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def test_the_layout_of_the_page_for_nst_reads_its_csv_file(capsys: pytest.Captur
     assert read == [("r4670118-u0118001", "r4670118", "Det er en prøve.")]
 
 
+@pytest.mark.whole
 def test_a_layout_of_ten_lines_makes_a_store_and_another_layout_another(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ def in_store(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[st
     return line, [(u.id, u.speaker, u.text) for u in UtteranceDataset(Path(str(arguments[2])))]
 
 
+@pytest.mark.whole
 def test_a_list_of_mls_has_tabs_and_ids_instead_of_paths(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     # https://www.openslr.org/94: train/transcripts.txt, train/audio/<speaker>/<book>/<id>.flac.
     names = ("10065_10039_000000", "10065_10039_000001", "1590_1345_000000")
@@ -46,6 +47,7 @@ def test_a_line_index_of_openslr_is_found_below_its_root(capsys: pytest.CaptureF
     assert found == [("afr_0184_0016475", "0", "die wat"), ("afr_0184_0176475", "0", "en dit")]
 
 
+@pytest.mark.whole
 def test_a_list_of_zipvoice_has_an_id_and_times(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     # https://github.com/k2-fsa/ZipVoice: "uniq_id text wav_path" or "uniq_id text wav_path start_time end_time".
     rows = [(f"utt{number:02d}", f"Text of {number}.", f"wavs/{number % 2}.wav") for number in range(10)]

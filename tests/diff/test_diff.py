@@ -148,6 +148,7 @@ def test_versions_of_libraries_are_causes_of_values_alone(capsys: pytest.Capture
     assert found(capsys, stores[0], stores[2])["rows"] == {"unknown": [first[4].id]}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("options", [("--mel", "none"), ()])
 def test_lists_of_a_corpus_are_no_recordings(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]

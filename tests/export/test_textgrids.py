@@ -41,6 +41,7 @@ def entries(path: Path, tier: str) -> list[tuple[int, int, str]]:
     return [(round(start / HOP), round(end / HOP), label) for start, end, label in found]
 
 
+@pytest.mark.whole
 def test_marks_belong_to_their_phones_and_pauses_have_no_label(store: Path, tmp_path: Path) -> None:
     export(store, "textgrid", tmp_path / "out")
     grid = tmp_path / "out/wavs_u.TextGrid"
@@ -51,6 +52,7 @@ def test_marks_belong_to_their_phones_and_pauses_have_no_label(store: Path, tmp_
     assert [entry.label for entry in found.getTier("phones").entries] == ["", "ˈaː", "", "b", "ˌi", "", "s", ""]
 
 
+@pytest.mark.whole
 def test_a_ctm_has_start_and_duration_of_each_phone_and_word(store: Path, tmp_path: Path) -> None:
     export(store, "ctm", tmp_path / "out")
     lines = (tmp_path / "out/phones.ctm").read_text("utf-8").splitlines()
@@ -59,6 +61,7 @@ def test_a_ctm_has_start_and_duration_of_each_phone_and_word(store: Path, tmp_pa
     assert len((tmp_path / "out/words.ctm").read_text("utf-8").splitlines()) == 3
 
 
+@pytest.mark.whole
 def test_an_exported_textgrid_gives_the_same_durations_where_every_symbol_has_a_label(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,6 +78,7 @@ def test_an_exported_textgrid_gives_the_same_durations_where_every_symbol_has_a_
     assert UtteranceDataset(tmp_path / "two")[0].arrays["durations"].tolist() == frames
 
 
+@pytest.mark.whole
 def test_symbols_of_start_and_end_are_pauses_and_no_part_of_a_phone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

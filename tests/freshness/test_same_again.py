@@ -21,6 +21,7 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return out
 
 
+@pytest.mark.whole
 def test_the_history_has_a_line_for_each_command_and_its_commands_make_the_same_bytes(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +46,7 @@ def test_the_history_has_a_line_for_each_command_and_its_commands_make_the_same_
     assert contents(store) == made
 
 
+@pytest.mark.whole
 def test_options_go_on_top_of_all_settings_of_a_store(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:
@@ -58,6 +60,7 @@ def test_options_go_on_top_of_all_settings_of_a_store(
     assert (status, json.loads(out)["settings"]) == (1, [["audio", "fmin", "0", "50"]])
 
 
+@pytest.mark.whole
 def test_what_a_store_does_not_say_is_asked_for(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path
 ) -> None:

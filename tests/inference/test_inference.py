@@ -257,6 +257,7 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path) -> None:
             frontend_of(path)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "settings",
     [

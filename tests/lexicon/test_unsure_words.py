@@ -68,6 +68,7 @@ def test_guessed_words_are_listed_with_their_phones_and_what_is_corrected_is_spo
     assert listed(words) == {}
 
 
+@pytest.mark.whole
 def test_a_store_without_phonemes_has_no_words_to_list(tmp_path: Path, capsys: Any) -> None:
     made = ("ljspeech", corpus(tmp_path / "corpus"), tmp_path / "store", "-j", 1, "--frontend", "none")
     assert run(capsys, *made)[0] == 0

@@ -31,7 +31,9 @@ CODES = "model_functions:Codes"
 @pytest.fixture
 def own(corpus: Path, made_once, tmp_path: Path) -> Path:
     config = Configuration(
-        corpus="ljspeech", text=TextConfig("characters"), store=StoreConfig(shard_utterances=3, waveform_dtype="int16")
+        corpus="ljspeech",
+        text=TextConfig("characters", unknown="drop"),
+        store=StoreConfig(shard_utterances=3, waveform_dtype="int16"),
     )
     made = made_once("store-with-int16", lambda path: prepare(read_ljspeech(corpus), corpus, path, config))
     return Path(shutil.copytree(made, tmp_path / "store"))
@@ -150,7 +152,7 @@ def test_a_store_and_the_outputs_of_a_model_are_one_command_which_finishes_what_
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, waveform: tuple[str, ...]
 ) -> None:
     def made(store: Path, *more: object) -> tuple[int, str, str]:
-        how = ("--frontend", "characters", "--mel", "none", "--jobs", 1, *waveform, *more)
+        how = ("--frontend", "characters", "--unknown", "drop", "--mel", "none", "--jobs", 1, *waveform, *more)
         return run(capsys, "ljspeech", corpus, store, *how)
 
     store, apart, model = tmp_path / "store", tmp_path / "apart", ("--feature", f"{CODES}:levels=16")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig, TextConfig
@@ -17,6 +18,7 @@ from tts_prep.preprocess.run import prepare
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
+@pytest.mark.whole
 def test_the_model_of_the_page_is_added_to_a_store(corpus: Path, tmp_path: Path) -> None:
     code, *_ = re.findall(r"```python my_codec.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "tokens.py").write_text(code, encoding="utf-8")

@@ -213,6 +213,7 @@ import numpy as np
 from corpora import write_ljspeech
 from tts_prep import doors
 from tts_prep.cli.main import cli
+from tts_prep.errors import MissingPackageError
 from tts_prep.loader import DataLoader, LengthBucketBatchSampler, UtteranceDataset
 
 assert [*doors.rooms()] == ["core"], doors.rooms()
@@ -224,6 +225,11 @@ batches = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_f
 assert sorted(uid for batch in batches for uid in batch.ids) == sorted(dataset.id)
 assert all(np.isfinite(batch.mel).all() for batch in batches)
 cli.main(["--help"], standalone_mode=False)
+for asked in (["--lexicon", "lj/metadata.csv"], ["--marks", "error"]):
+    try:
+        cli.main(["ljspeech", "lj", "other", *options, *asked], standalone_mode=False)
+    except MissingPackageError as error:
+        print(error)
 """
 
 
@@ -232,14 +238,18 @@ def test_the_core_alone_makes_a_store_of_lj_speech_and_padded_batches(tmp_path: 
     assert done.returncode == 0, done.stderr[-2000:]
     assert "ljspeech" in done.stdout
     assert not re.search(r"^  (vctk|check|report|export) ", done.stdout, re.MULTILINE)
+    # What a text is read with is not left out in silence.
+    assert re.findall(r"^(--\w+): no part of this installation", done.stdout, re.MULTILINE) == ["--lexicon", "--marks"]
+
+
+def needed(room: str) -> set[str]:
+    """Return a room and those that it needs."""
+    return {room}.union(*(needed(name) for name in doors.rooms()[room].needs))
 
 
 def dependents(room: str) -> set[str]:
     """Return a room and those that need it."""
-    found = {room}
-    while more := {name for name, other in doors.rooms().items() if found & set(other.needs)} - found:
-        found |= more
-    return found
+    return {name for name in ROOMS if room in needed(name)}
 
 
 IMPORTED = re.compile(r"^(?:from|import) tts_prep\.(\w+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
@@ -255,16 +265,38 @@ def public_names_of_rooms() -> dict[str, str]:
     }
 
 
-def imported_at_once(test: Path) -> set[str]:
-    """Return what a module of tests imports of this package before its tests run, and is no part of the core."""
-    found = IMPORTED.findall(test.read_text(encoding="utf-8"))
+def imported_rooms(code: str) -> set[str]:
+    """Return the rooms of which code without indentation imports something."""
+    found = IMPORTED.findall(code)
     rooms = {public_names_of_rooms().get(name, "") for _, names in found for name in re.findall(r"\w+", names)}
     return {*(part for part, _ in found), *rooms} & {*ROOMS}
+
+
+def imported_at_once(test: Path) -> set[str]:
+    """Return the rooms of which a module of tests imports something before its tests run."""
+    return imported_rooms(test.read_text(encoding="utf-8"))
 
 
 def test_the_tests_of_the_core_import_no_room_before_they_run() -> None:
     tests = [path for part in CORE for path in (ROOT / "tests" / part).rglob("test_*.py")]
     assert [path.name for path in tests if imported_at_once(path)] == ["test_advice.py"]
+
+
+def test_a_test_that_imports_more_rooms_than_its_own_needs_says_so() -> None:
+    wrong = []
+    for part in (*CORE, *ROOMS):
+        own = needed(part) if part in ROOMS else set()
+        for path in (ROOT / "tests" / part).rglob("test_*.py"):
+            code = path.read_text(encoding="utf-8")
+            if "\npytestmark = pytest.mark.whole\n" in code:
+                continue
+            at_once = imported_rooms(code)
+            for block in code.split("\n\n\n"):
+                if "\ndef test_" in f"\n{block}" and "mark.whole" not in block:
+                    inside = imported_rooms(re.sub(r"^ +", "", block, flags=re.MULTILINE))
+                    if more := inside - own - at_once:
+                        wrong.append((path.name, block[:80], more))
+    assert wrong == []
 
 
 def pytest_of(folder: Path, *parts: str) -> list[str]:
@@ -287,6 +319,15 @@ def test_the_tests_of_the_core_pass_without_rooms(tmp_path: Path) -> None:
     folder = without(tmp_path / "alone", *ROOMS)
     done = run(folder, *pytest_of(folder, *CORE))
     assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("room", [name for name in ROOMS if (ROOT / "tests" / name).is_dir()])
+def test_the_tests_of_a_room_pass_with_no_rooms_but_those_that_it_needs(room: str, tmp_path: Path) -> None:
+    folder = without(tmp_path / room, *({*ROOMS} - needed(room)))
+    done = run(folder, *pytest_of(folder, room))
+    # The fifth: all tests of the room use others.
+    assert done.returncode in (0, 5), done.stdout[-4000:]
 
 
 @pytest.mark.soak

@@ -125,6 +125,7 @@ def test_one_run_of_the_command_in_the_message_is_enough(
     assert dataset[0] is not None
 
 
+@pytest.mark.whole
 def test_what_can_be_added_is_added_without_making_the_store_again(
     capsys: pytest.CaptureFixture[str], few_spoken: Path, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def root(tmp_path_factory, rows):
     return root
 
 
+@pytest.mark.whole
 def test_a_published_configuration_runs(root, rows):
     (group,) = build_iterators(TEACHER_FORCING.format(root=root)).values()
     (dataset,) = (loader.dataset for loader in group.loaders.values())
@@ -126,6 +127,7 @@ def test_a_published_configuration_runs(root, rows):
         assert batch["spk_feat"].tolist() == [[["ljspeech", "p225", "zoë"].index(row.speaker)] * 4]
 
 
+@pytest.mark.whole
 def test_an_experiments_configuration_runs(root, rows):
     groups = build_iterators(EXPERIMENT.format(root=root), output="numpy")
     # Sums of 90 and more, the longest first: 50 + 40, and 30 + 20 + 10.
@@ -139,6 +141,7 @@ def test_an_experiments_configuration_runs(root, rows):
         assert batch["spk_feat_ids"] == ["aver_spk_feat"] * len(expected)
 
 
+@pytest.mark.whole
 def test_random_speakers_are_other_ones_in_every_epoch_and_the_same_again(root, rows):
     def names(epoch):
         group = build_iterators(EXPERIMENT.format(root=root))["valid"]
@@ -149,6 +152,7 @@ def test_random_speakers_are_other_ones_in_every_epoch_and_the_same_again(root, 
     assert len({tuple(names(epoch)) for epoch in range(6)}) > 1
 
 
+@pytest.mark.whole
 def test_averaged_embeddings_are_of_different_speakers(root):
     text = EXPERIMENT.replace("use_aver_feat: True", "mixup_number: {number}")
     for number, repeated in ((2, []), (3, []), (4, [1])):
@@ -191,6 +195,7 @@ def test_features_come_from_npz_files(tmp_path):
             MainDataset(write_features(tmp_path, f"a {value}\n"))[0]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("selection", "kept"),
     [
@@ -213,6 +218,7 @@ def test_data_selection(root, rows, selection, kept):
     assert [loader.dataset.ids for loader in group.loaders.values()] == [[rows[i].id for i in kept]]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -239,6 +245,7 @@ def test_what_has_no_voiced_frame_is_left_out_of_a_batch():
     assert collate_main_data(examples[::2])["text"] == ["0", "2"]
 
 
+@pytest.mark.whole
 def test_ids_that_some_file_lacks_are_listed(tmp_path, root, rows):
     (tmp_path / "idx2text").write_text(f"{rows[0].id} ['<space>']\n{rows[1].id} ['a']\nx ['b']\n", encoding="utf-8")
     data = {"feat": str(root / "data" / "dev" / "idx2feat"), "text": str(tmp_path / "idx2text")}

@@ -43,8 +43,7 @@ class TextConfig(ShownRecord):
         language: the language, in the frontend's terms; a corpus can set another language per utterance.
         normalize: normalize texts that the corpus does not mark as normalized.
         symbols: the name of a table, the symbols themselves in the order of ids, the table of a voice, or the file of a
-            tokenizer; None uses the frontend's table.
-            ``"auto"`` means that the table is to be collected from the corpus.
+            tokenizer; None uses the frontend's table. ``"auto"`` means that the table is collected from the corpus.
         unknown: the treatment of symbols that are not in the vocabulary: ``error``, ``unk`` or ``drop``.
         punctuation: ``attached`` or ``separate``; None uses the frontend's default.
         ends: add the table's start and end symbols to every text; None does so if the table's system does.
@@ -93,7 +92,8 @@ class TextConfig(ShownRecord):
         code = subtags(self.language)[0]
         names = [name.strip().rpartition("=") for name in self.frontend_name.split(",")]
         used = {name for language, _, name in names if not language or subtags(language)[0] == code}
-        if self.heteronyms is False or used != {frontends.ANY_LANGUAGE} or doors.row("heteronyms", code) is None:
+        has_rules = doors.row("heteronyms", code) and doors.row("words", "place")
+        if self.heteronyms is False or used != {frontends.ANY_LANGUAGE} or not has_rules:
             return False
         system = TABLES.get(self.symbols) if isinstance(self.symbols, str) else self.symbols
         return bool(self.heteronyms) or getattr(system, "heteronyms", True)

@@ -261,7 +261,7 @@ class _Layer:
             raise ConfigurationError(
                 "lexicon: the frontend none makes no phones; choose another frontend, or leave the lexicon out"
             )
-        return replace(text, lexicon=doors.rows("words")["read"].load()(file, make_frontend(text)))
+        return replace(text, lexicon=doors.need("words", "read")(file, make_frontend(text)))
 
     def _with_symbols(self, text: TextConfig, table: object, settings: Mapping[str, Any]) -> TextConfig:
         symbols = _symbols(f"{self.where}text.symbols", table, self.folder)

@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from tts_prep import doors
 from tts_prep.errors import TextError, TtsPrepError
-from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
+from tts_prep.preprocess.configuration.records import MARKS_POLICIES, TextConfig, make_frontend
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
 
 Remark: TypeAlias = Callable[[str, str], None]
 """Takes the kind of a remark, and the symbol or word that it is about."""
+Reading: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
+"""The normalized text, its phonemes as text, and the remarks of the frontend."""
 
 
 def phonemize(
@@ -112,31 +114,26 @@ class TextReader:
         self.frontend = make_frontend(config)
         self._speakers = {name for _, _, _, *names in config.lexicon for name in names}
         # Without words whose phones are known, texts go to the frontend directly.
-        row = doors.row("words", "place") if config.lexicon or config.reads_heteronyms else None
-        self.words: Any = row.load()(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms) if row else None
-        marks = None if config.marks == "text" or getattr(self.frontend, "reads_marks", False) else "marks"
-        row = doors.row("words", marks) if marks else None
-        self.marks: Any = row.load()(self.frontend, config.marks) if row else None
+        words = doors.need("words", "place") if config.lexicon or config.reads_heteronyms else None
+        self.words: Any = words and words(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms)
+        # Where the room is not there, marks are not removed by default; anything else that is asked for ends the run.
+        find = doors.asked if config.marks == MARKS_POLICIES[0] else doors.need
+        is_left = config.marks == "text" or getattr(self.frontend, "reads_marks", False)
+        self.marks: Any = None if is_left else find("words", "marks")(self.frontend, config.marks)
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def known(self, speaker: str) -> str:
         """Return a speaker with pronunciations of their own, or "", so that others share the cache."""
         return speaker if speaker in self._speakers else ""
 
-    def read(
-        self, text: str, language: str | None, normalized: bool, speaker: str = ""
-    ) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """Return the normalized text, its phonemes as text, and the remarks of the frontend."""
+    def read(self, text: str, language: str | None, normalized: bool, speaker: str = "") -> Reading:
+        """Return what becomes of a text, whose marks are read first."""
         if self.marks is None:
             return self._read(text, language, normalized, speaker)
-        found: tuple[str, str, tuple[tuple[str, str], ...]] = self.marks.read(
-            text, lambda part: self._read(part, language, normalized, speaker)
-        )
+        found: Reading = self.marks.read(text, lambda part: self._read(part, language, normalized, speaker))
         return found
 
-    def _read(
-        self, text: str, language: str | None, normalized: bool, speaker: str
-    ) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    def _read(self, text: str, language: str | None, normalized: bool, speaker: str) -> Reading:
         spoken = text if normalized or not self.config.normalize else self.frontend.normalize(text, language)
         if self.words is None:
             phonemes = self.frontend.phoneticize(spoken, language)

@@ -270,7 +270,7 @@ class ShardContents:
     @cached_property
     def _reader(self) -> tuple[Frontend, Any]:
         frontend = make_frontend(self._recipe.config.text)
-        return frontend, doors.rows("words")["place"].load()(frontend, self._recipe.config.text.lexicon)
+        return frontend, doors.need("words", "place")(frontend, self._recipe.config.text.lexicon)
 
     @property
     def key(self) -> str:
