@@ -25,6 +25,7 @@ def web(store: Path) -> Iterator[WebServer]:
         yield server
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", [["info"], ["plan"], ["verify"], ["check"]])
 def test_a_command_on_a_url_prints_what_it_prints_on_the_folder(
     command: list[str], web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -38,6 +39,7 @@ def test_a_command_on_a_url_prints_what_it_prints_on_the_folder(
         assert not [name for name in web.requests if "shards" in name]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", ["info", "plan", "verify"])
 def test_a_command_keeps_the_cache_within_its_size(
     command: str, web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -54,6 +56,7 @@ def test_a_command_keeps_the_cache_within_its_size(
     assert sum(path.stat().st_size for path in tmp_path.rglob("*.h5")) <= size
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("size", "n_bytes"), [("123", 123), ("2kB", 2000), ("1.5 GB", 1_500_000_000), ("1GiB", 1 << 30), ("2TiB", 2 << 40)]
 )
@@ -63,6 +66,7 @@ def test_a_size_may_have_a_unit(size: str, n_bytes: int) -> None:
     assert context.params["cache_size"] == n_bytes
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("size", ["", "0", "-1", "many", "1e9", "5 apples", "0.1B", "9" * 40])
 def test_another_size_is_refused(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "info", "s3://bucket/store", "--cache", "cache", "--cache-size", size)
@@ -70,11 +74,13 @@ def test_another_size_is_refused(size: str, capsys: pytest.CaptureFixture[str]) 
     assert f"expected a number of bytes, or one with a unit such as 200GB, found '{size}'" in err
 
 
+@pytest.mark.whole
 def test_a_folder_needs_no_cache(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "info", store, "--cache", tmp_path)
     assert (status, "a folder needs no cache" in err) == (2, True)
 
 
+@pytest.mark.whole
 def test_verify_of_a_url_names_a_file_that_the_server_has_broken(
     web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +96,7 @@ def test_verify_of_a_url_names_a_file_that_the_server_has_broken(
     assert err.startswith(f"tts-prep: error: {web.url}/{store.name}/shards/00001.h5: SHA-256 ")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", ["info", "plan", "verify", "check"])
 def test_a_url_needs_a_cache(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, command, "s3://bucket/store")
@@ -156,12 +163,14 @@ def test_a_command_says_what_to_do_with_the_url_of_a_store(
         assert "download it first: tts-prep fetch gs://bucket/store FOLDER" in err
 
 
+@pytest.mark.whole
 def test_repairing_a_store_behind_a_url_says_how_to_upload(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "verify", "gs://bucket/store", "--cache", "cache", "--repair", "corpus")
     assert status == 2
     assert "aws s3 sync FOLDER gs://bucket/store --exclude manifest.json, then aws s3 cp" in err
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("command", [["info"], ["info", "--json"], ["plan"], ["plan", "--json"], ["verify"]])
 def test_a_command_prints_no_password(
     command: list[str], web: WebServer, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -238,6 +247,7 @@ def test_fetch_says_before_it_begins_that_the_disk_has_no_room(
     assert run(capsys, "fetch", url, folder)[0] == 0
 
 
+@pytest.mark.whole
 def test_a_command_says_in_one_line_that_it_reads_the_copy_in_the_cache(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def test_nothing_of_removed_rows_remains(capsys: pytest.CaptureFixture[str], fol
         assert list(found.columns[name]) == list(same.columns[name]), name
 
 
+@pytest.mark.whole
 def test_shards_around_are_not_changed_and_an_update_makes_a_fresh_store(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
