@@ -41,6 +41,7 @@ def place_of(store: Path, row: int) -> dict[str, float]:
     return json.loads(answer.body)["place"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "settings",
     [
@@ -80,6 +81,7 @@ def test_a_region_that_is_chosen_in_the_sound_of_the_store_has_these_samples_in_
         assert len(heard) > 1000
 
 
+@pytest.mark.whole
 def test_recordings_of_the_corpus_are_played_as_they_are_in_the_store(
     own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
