@@ -34,6 +34,7 @@ MISAKI = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("language", "text", "expected"), MISAKI)
 def test_kokoros_phones_are_those_of_misaki(language: str, text: str, expected: str, tmp_path: Path) -> None:
     assert get_frontend("espeak", language=language, symbols="kokoro").phoneticize(text) == expected

@@ -152,6 +152,7 @@ def test_a_store_of_every_command_is_repaired_to_the_same_bytes_and_what_is_whol
         assert kept == {path: path.stat().st_mtime_ns for path in kept}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("how", ["gone", "flipped", "no HDF5"])
 @pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
 def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
@@ -171,6 +172,7 @@ def test_broken_texts_are_made_again_from_their_file_and_nothing_else_is(
     assert contents(made) == before
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
 def test_broken_texts_need_their_file_and_no_other(
     capsys, made: Path, corpus: Path, tmp_path: Path, manifest: bool
@@ -189,6 +191,7 @@ def test_broken_texts_need_their_file_and_no_other(
     assert contents(made) == broken
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("manifest", [True, False], ids=["with a manifest", "without"])
 def test_without_the_lists_that_it_was_made_with_a_store_is_left_as_it_is(
     capsys, made: Path, corpus: Path, tmp_path: Path, manifest: bool
@@ -259,6 +262,7 @@ def test_without_a_manifest_all_whole_shards_have_to_be_those_of_the_corpus(
     assert contents(copy) == before
 
 
+@pytest.mark.whole
 def test_a_begun_store_whose_texts_rotted_makes_them_again(capsys, made: Path, corpus: Path, texts: Path) -> None:
     before = contents(made)
     (made / "manifest.json").unlink()
@@ -268,6 +272,7 @@ def test_a_begun_store_whose_texts_rotted_makes_them_again(capsys, made: Path, c
     assert contents(made) == before
 
 
+@pytest.mark.whole
 def test_a_store_that_was_made_with_another_list_is_refused(capsys, made: Path, corpus: Path, texts: Path) -> None:
     write_text(made.parent / "valid.txt", "S-0001\n")
     options = ("--split", f"valid={made.parent / 'valid.txt'}", "--ood-texts", texts, "--shard-utterances", 3)

@@ -36,6 +36,7 @@ def test_a_manifest_with_a_valid_checksum_that_cannot_be_trained_from_is_reporte
     assert f"{copy}/manifest.json: " in out + err
 
 
+@pytest.mark.whole
 def test_a_store_whose_alignments_change_its_shards_is_repaired_with_them(capsys: Capture, tmp_path: Path) -> None:
     corpus, store = write_ljspeech(tmp_path / "lj", ("One.", "Two.")), tmp_path / "store"
     make = ("ljspeech", corpus, store, "--frontend", "characters", "--jobs", 1)
