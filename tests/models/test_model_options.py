@@ -106,6 +106,7 @@ def test_what_is_no_model_is_named(name: str, message: str) -> None:
         get_feature(name)
 
 
+@pytest.mark.whole
 def test_a_model_is_added_by_the_command_and_its_settings_are_in_its_help(
     capsys: pytest.CaptureFixture[str], own: Path
 ) -> None:
@@ -136,6 +137,7 @@ def test_utterances_without_a_value_are_printed_or_end_the_command(
     assert UtteranceDataset(own).arrays["codes"].settings["model"]["batch_seconds"] == 1.5
 
 
+@pytest.mark.whole
 def test_a_model_is_registered_by_an_entry_point(
     capsys: pytest.CaptureFixture[str], own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
