@@ -36,6 +36,24 @@ def test_the_collector_takes_the_documents_tuples(dataset, rows):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("mel_dtype", ["float32", "float16"])
+def test_a_selection_and_its_utterances_give_the_same_batch(tmp_path, mel_dtype):
+    rows = make_rows([7, 1, 9, 4], mel_dtype=mel_dtype)
+    dataset = UtteranceDataset(write_store(tmp_path / "s", rows))
+    collate = LJSpeechCollector(3, -4.0, settings="any")
+    for chosen in ([2, 0, 2], [1], [3, 1, 0]):
+        for examples in (dataset[chosen], [dataset[i] for i in chosen]):
+            ids, mels, stops = collate(examples)
+            for i, of_ids, mel, of_stops in zip(chosen, ids, mels, stops, strict=True):
+                n, m = len(rows[i].mel), len(rows[i].phonemes)
+                assert of_ids.tolist() == rows[i].phonemes.tolist() + [3] * (len(of_ids) - m)
+                np.testing.assert_array_equal(mel[:n], rows[i].mel.astype(np.float32))
+                assert (mel[n:] == -4).all()
+                assert of_stops.tolist() == [1] * (n - 1) + [2] + [3] * (len(of_stops) - n)
+            assert {ids.dtype, stops.dtype} == {np.dtype(np.int64)}
+            assert mels.dtype == np.float32
+
+
 def collector(frames=2, context=1, **settings):
     # ceil(frames / 86 · 86) + context frames in a clip
     return DataCollector(

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from tts_prep.batches.composition import DatasetMixin, Slot, slots_of
 from tts_prep.errors import ConfigurationError
-from tts_prep.loader.batching.buffers import RecycledBuffers
-from tts_prep.loader.batching.padding import check_axes, pad_sequences, pad_spectrograms
+from tts_prep.loader.batching.buffers import FreshBuffers, RecycledBuffers
+from tts_prep.loader.batching.padding import check_axes, fill, pad_sequences, pad_spectrograms
+from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataloader import DataIterator, DataLoader
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
@@ -152,6 +153,13 @@ class LJSpeechCollector(ChecksStores):
         Raises:
             ConfigurationError: a store has other settings.
         """
+        if isinstance(examples, UtteranceDataset) and not examples._is_half:  # no object for each utterance
+            self._check.stores([examples.metadata])
+            found = Unpadded.of(examples, waveform=False)
+            ids, _ = fill(found.phonemes, len(examples), 0, self.padding_idx, np.int64, FreshBuffers())
+            mels, lengths = fill(found.mels, len(examples), 0, self.padding_value, np.float32, self._buffers)
+            left = lengths[:, None] - np.arange(mels.shape[1])
+            return ids, mels, np.where(left > 1, 1, np.where(left == 1, 2, self.padding_idx))
         every = list(examples)
         self._check(every)
         triples = [_triple(example) for example in every]

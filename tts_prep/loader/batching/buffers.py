@@ -50,19 +50,12 @@ class RecycledBuffers:
 
     def __init__(self, max_free: int = 12) -> None:
         self._max_free = max_free
-        self._forget()
-
-    def _forget(self) -> None:
         # Memory, and where it is aligned, by time of use.
         self._known: list[tuple[npt.NDArray[np.uint8], int]] = []
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"max_free": self._max_free}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._max_free = state["max_free"]
-        self._forget()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RecycledBuffers, (self._max_free,)
 
     def take(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """Return an uninitialized array that shares memory with no other."""
