@@ -56,6 +56,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_ljspeech(tmp_path_factory.mktemp("lj") / "lj", TEXTS)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("make", "name"), [(byte_level, "tokenizer.json"), (unigram, "spm.model")])
 def test_ids_are_those_of_the_library_in_stores_and_at_inference(
     capsys: pytest.CaptureFixture[str], corpus: Path, tmp_path: Path, make: Callable[[Path], Ids], name: str
