@@ -277,6 +277,7 @@ def corpus_of_texts(tmp_path: Path) -> Path:
     return write_ljspeech(tmp_path / "lj", ("ab, a ba.", "cab ac.", "baa, ca?", "abc abc.", "cc ba.", "ac, b."))
 
 
+@pytest.mark.whole
 def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_number_of_jobs(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +296,7 @@ def test_durations_have_the_same_bytes_with_the_store_or_later_and_for_any_numbe
     assert contents(later) == before
 
 
+@pytest.mark.whole
 def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -325,6 +327,7 @@ def test_an_update_aligns_new_rows_by_the_old_model_and_moves_no_old_boundary(
         assert run(capsys, "verify", store, "--quiet")[0] == 0
 
 
+@pytest.mark.whole
 def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_command_that_trains_again(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -341,6 +344,7 @@ def test_an_update_with_other_phonemes_leaves_durations_out_and_names_the_comman
     assert "durations" in UtteranceDataset(store).arrays
 
 
+@pytest.mark.whole
 def test_one_utterance_alone_in_a_store_is_aligned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     corpus, store = write_ljspeech(tmp_path / "lj", ("ab, a ba.",)), tmp_path / "store"
     status, _, err = run(capsys, "ljspeech", corpus, store, *OPTIONS, "--feature", "durations:least=0")
@@ -350,6 +354,7 @@ def test_one_utterance_alone_in_a_store_is_aligned(tmp_path: Path, capsys: pytes
     assert run(capsys, "check", store, "--quiet")[0] == 0
 
 
+@pytest.mark.whole
 def test_durations_are_trained_again_when_they_are_removed_and_added_by_name(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -374,6 +379,7 @@ def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_
         TRAINED.make(PRESETS["hifigan"], settings)
 
 
+@pytest.mark.whole
 def test_parts_are_refused_with_the_command_that_adds_durations(
     corpus_of_texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,7 @@ def store(tmp_path: Path) -> Path:
     return write_store(tmp_path / "store", rows, waveform=True, configuration=AUDIO)
 
 
+@pytest.mark.whole
 def test_measures_are_columns_that_filters_see(store: Path, capsys) -> None:
     status, out, err = run(capsys, "add", store, "--measures")
     assert (status, err) == (0, "")
@@ -75,6 +76,7 @@ def test_a_table_of_all_columns_has_stored_measures_once(store: Path, tmp_path: 
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
 
 
+@pytest.mark.whole
 def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: Path, capsys) -> None:
     run(capsys, "add", store, "--measures")
     before = contents(store)
@@ -90,6 +92,7 @@ def test_measures_that_are_there_are_not_made_again_and_broken_ones_are(store: P
     assert contents(store) == before
 
 
+@pytest.mark.whole
 def test_the_index_with_measures_can_be_made_again_from_shards_and_arrays(store: Path, capsys) -> None:
     run(capsys, "add", store, "--measures")
     before = contents(store)

@@ -41,6 +41,7 @@ def with_arrays(corpus: Path, tmp_path: Path) -> Path:
     return store
 
 
+@pytest.mark.whole
 def test_rows_have_recordings_tokens_vectors_and_the_means_of_speakers(with_arrays: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     files = export(with_arrays, "cosyvoice", tmp_path / "out")
@@ -71,6 +72,7 @@ def no_vector_of_u1(ids):
     return [None if uid == "u1" else np.ones(6, np.float32) for uid in ids]
 
 
+@pytest.mark.whole
 def test_utterances_that_are_left_out_are_counted(
     with_arrays: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +91,7 @@ def test_utterances_that_are_left_out_are_counted(
     assert sum(bool(row["speech_token"]) for row in rows) == 3
 
 
+@pytest.mark.whole
 def test_an_utterance_without_tokens_has_an_empty_list_as_in_cosyvoice(with_arrays: Path, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     remove_columns(with_arrays, arrays=["speech_tokens"])

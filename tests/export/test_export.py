@@ -254,6 +254,7 @@ def test_parquet_has_recordings_as_hugging_face_stores_them(store: Path, rows: l
         np.testing.assert_array_equal(samples, row.waveform)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["nemo", "lhotse", "webdataset", "parquet"])
 def test_an_export_is_a_manifest_of_the_same_utterances(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, layout: str

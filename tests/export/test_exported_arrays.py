@@ -119,6 +119,7 @@ def test_cuts_have_arrays_with_their_times(store: Path, values: Values, tmp_path
         assert {path.name.partition(".")[0] for path in out.iterdir()} == kinds
 
 
+@pytest.mark.whole
 def test_an_array_that_an_utterance_lacks_is_null_no_member_or_a_placeholder(tmp_path: Path) -> None:
     rows = make_rows(N_FRAMES)
     settings = Configuration(text=TextConfig("characters")).as_dict()

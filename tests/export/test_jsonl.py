@@ -44,6 +44,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "train.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.whole
 def test_rows_have_recordings_codes_and_another_utterance_of_their_speaker(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +70,7 @@ def test_rows_have_recordings_codes_and_another_utterance_of_their_speaker(
         assert row["ref_audio_codes"] == given[reference].tolist()
 
 
+@pytest.mark.whole
 def test_a_column_names_references_by_id_or_path_and_other_columns_are_kept(store: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "codes.npz", **{f"u{i}": codes(i, 2)[:, 0] for i in range(5)})
     add_features(store, [make_imported(f"audio_codes@own:12.5={tmp_path / 'codes.npz'}")])
@@ -85,6 +87,7 @@ def test_a_column_names_references_by_id_or_path_and_other_columns_are_kept(stor
     assert [row.get("instruct", "") for row in found] == instruct
 
 
+@pytest.mark.whole
 def test_without_codes_there_are_recordings_and_texts_and_two_arrays_of_codes_are_a_question(
     store: Path, tmp_path: Path
 ) -> None:

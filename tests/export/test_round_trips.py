@@ -67,6 +67,7 @@ def lists(store: Path, folder: Path, form: str) -> Path:
     return {"nemo": folder / "manifest.json", "lhotse": folder / "cuts.jsonl.gz"}.get(form, folder)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("form", ["jsonl", "csv", "nemo", "lhotse", "webdataset", "parquet"])
 def test_measures_come_back_and_missing_ones_stay_missing(store: Path, tmp_path: Path, capsys, form: str) -> None:
     before = measures(store)
@@ -87,6 +88,7 @@ def test_measures_come_back_and_missing_ones_stay_missing(store: Path, tmp_path:
     assert all(missing[name].all() for name in absent)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("form", ["jsonl", "csv", "nemo", "lhotse", "webdataset", "parquet"])
 def test_speakers_and_infinite_numbers_come_back_and_arrays_where_a_list_has_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
@@ -110,6 +112,7 @@ def test_speakers_and_infinite_numbers_come_back_and_arrays_where_a_list_has_the
     np.testing.assert_array_equal(np.asarray(again.columns["score"]), [-np.inf, 2.5, np.nan])
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("layout", ["jsonl", "nemo", "parquet", "lhotse"])
 def test_every_array_and_column_comes_back(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], layout: str
@@ -153,12 +156,14 @@ def test_every_array_and_column_comes_back(
             np.testing.assert_array_equal(one.arrays[name], other.arrays[name])
 
 
+@pytest.mark.whole
 def test_a_folder_of_espnet_has_no_measures_and_comes_back_without(store: Path, tmp_path: Path, capsys) -> None:
     again = from_kaldi(store, tmp_path, capsys, "espnet")
     assert not set(NAMES) & set(again.columns)
     assert not any(isinstance(value, float) and np.isnan(value) for u in again for value in u.meta.values())
 
 
+@pytest.mark.whole
 def test_measures_come_back_from_a_folder_of_kaldi(store: Path, tmp_path: Path, capsys) -> None:
     before = measures(store)
     again = from_kaldi(store, tmp_path, capsys, "kaldi")

@@ -40,7 +40,7 @@ def config(waveform_dtype: str | None = "float32", **cleaning) -> Configuration:
     return Configuration(
         corpus="ljspeech",
         mel=replace(PRESETS["hifigan"], peak=None),
-        text=TextConfig("characters"),
+        text=TextConfig("characters", unknown="drop"),
         store=store,
         cleaning=CleaningConfig(**cleaning),
     )
