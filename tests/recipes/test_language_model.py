@@ -51,6 +51,7 @@ def prompts(dataset: PromptedTokens, epochs: int) -> list[list[str]]:
     return found
 
 
+@pytest.mark.whole
 def test_a_prompt_is_another_utterance_of_the_speaker_and_every_one_of_them_comes(store: Path) -> None:
     dataset = PromptedTokens(str(store))
     of = dict(zip(dataset.utterances.id, dataset.utterances.speaker, strict=True))
@@ -67,6 +68,7 @@ def test_a_prompt_is_another_utterance_of_the_speaker_and_every_one_of_them_come
     assert prompts(PromptedTokens(str(store), seed=1), 3) != prompts(dataset, 3)
 
 
+@pytest.mark.whole
 def test_texts_tokens_and_prompts_are_those_of_the_store_and_padded_by_codebook(store: Path) -> None:
     dataset = PromptedTokens(str(store))
     batch = TokenCollate([100, 101])([dataset[i] for i in range(len(dataset))])
@@ -84,6 +86,7 @@ def test_texts_tokens_and_prompts_are_those_of_the_store_and_padded_by_codebook(
         TokenCollate([1, 2, 3])([dataset[0]])
 
 
+@pytest.mark.whole
 def test_a_long_prompt_is_cut_to_a_random_part_without_its_text(store: Path) -> None:
     dataset = PromptedTokens(str(store), max_prompt=8)
     stored = {utterance.id: utterance for utterance in dataset.utterances}
@@ -98,6 +101,7 @@ def test_a_long_prompt_is_cut_to_a_random_part_without_its_text(store: Path) -> 
     assert len(starts) > 5
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("max_prompt", [None, 12])
 def test_no_batch_has_more_than_its_budget_with_prompts_and_padding(store: Path, max_prompt: int | None) -> None:
     dataset = PromptedTokens(str(store), max_prompt=max_prompt)
@@ -115,6 +119,7 @@ def test_no_batch_has_more_than_its_budget_with_prompts_and_padding(store: Path,
     assert max(sizes) > 1
 
 
+@pytest.mark.whole
 def test_the_lengths_of_prompts_are_those_of_the_longest_that_can_come(store: Path) -> None:
     dataset = PromptedTokens(str(store))
     n = [len(view) for view in dataset.utterances.views("phonemes")]
@@ -131,6 +136,7 @@ def test_the_lengths_of_prompts_are_those_of_the_longest_that_can_come(store: Pa
     assert cut[:, 3].tolist() == [26, 26, 26, 0, 26, 26, 26]
 
 
+@pytest.mark.whole
 def test_a_resumed_epoch_has_the_same_prompts(store: Path) -> None:
     def loader() -> DataLoader:
         dataset = PromptedTokens(str(store), seed=5)
@@ -151,6 +157,7 @@ def test_a_resumed_epoch_has_the_same_prompts(store: Path) -> None:
     assert found + seen(resumed) == expected
 
 
+@pytest.mark.whole
 def test_vectors_of_speakers_are_means_or_medians(store: Path, made: Path) -> None:
     vectors = np.load(made.with_name("vectors.npz"))
     of_anna = np.stack([vectors[f"u{i}"] for i in (0, 2, 4, 6)])
@@ -160,6 +167,7 @@ def test_vectors_of_speakers_are_means_or_medians(store: Path, made: Path) -> No
     assert set(speaker_vectors(dataset)) == {"anna", "bert", "carl"}
 
 
+@pytest.mark.whole
 def test_what_are_no_tokens_is_named(store: Path) -> None:
     with pytest.raises(ConfigurationError, match="expected an array of integers with the axis 'own', found 'codes'"):
         PromptedTokens(str(store), "codes")
@@ -167,6 +175,7 @@ def test_what_are_no_tokens_is_named(store: Path) -> None:
         PromptedTokens(str(store), "mel")
 
 
+@pytest.mark.whole
 def test_the_collator_pads_each_codebook_with_its_own_value(store: Path) -> None:
     dataset = UtteranceDataset(store)
     batch = Collator(arrays=("tokens",), array_padding={"tokens": (7, 8)})(dataset)
@@ -175,6 +184,7 @@ def test_the_collator_pads_each_codebook_with_its_own_value(store: Path) -> None
         Collator(arrays=("tokens",), array_padding={"tokens": (7, 8, 9)})(dataset)
 
 
+@pytest.mark.whole
 def test_prompts_are_those_that_a_column_names(store: Path) -> None:
     (store.parent / "refs.csv").write_text("id,ref_audio\nu0,u3\nu1,\nu2,u0\nu3,u0\nu4,u4\nu5,u1\nu6,u5\n", "utf-8")
     add_columns(store, store.parent / "refs.csv")
@@ -193,6 +203,7 @@ def test_prompts_are_those_that_a_column_names(store: Path) -> None:
     assert np.array_equal(batch.text, batch.tokens)
 
 
+@pytest.mark.whole
 def test_similar_prompts_are_those_of_nemos_script(store: Path) -> None:
     dataset = UtteranceDataset(store)
     seconds, speakers = dataset.seconds, list(dataset.speaker)

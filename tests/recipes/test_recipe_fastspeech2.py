@@ -56,6 +56,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> UtteranceDataset:
     return UtteranceDataset(store, verify=True)
 
 
+@pytest.mark.whole
 def test_phones_of_the_alignment_replace_those_of_the_text_and_silences_are_cut(dataset: UtteranceDataset) -> None:
     ids = [dataset.symbols.index(symbol) for symbol in ("@HH", "@AH0", "@L")]
     assert [utterance.phonemes.tolist() for utterance in dataset] == [ids[:2], ids, ids[:2]]
@@ -68,6 +69,7 @@ def test_phones_of_the_alignment_replace_those_of_the_text_and_silences_are_cut(
         assert len(utterance.mel) == len(utterance.arrays["pitch"]) == np.diff(expected)[:n].sum()
 
 
+@pytest.mark.whole
 def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: UtteranceDataset) -> None:
     examples = FastSpeech2Dataset(dataset, batch_size=2, sort=True, settings="any")
     batches = examples.collate_fn([examples[i] for i in range(3)])
@@ -94,6 +96,7 @@ def test_a_fastspeech2_batch_has_means_over_phones_as_z_scores(dataset: Utteranc
     assert pitches[1, 2] == 0
 
 
+@pytest.mark.whole
 def test_a_split_of_numbers_names_no_validation_utterance(dataset: UtteranceDataset, tmp_path: Path) -> None:
     store = Path(shutil.copytree(dataset.path, tmp_path / "store"))
     add_columns(store, {"id": list(dataset.id), "split": list(map(float, range(len(dataset))))})
@@ -101,6 +104,7 @@ def test_a_split_of_numbers_names_no_validation_utterance(dataset: UtteranceData
     assert len((tmp_path / "out/train.txt").read_text(encoding="utf-8").splitlines()) == len(dataset)
 
 
+@pytest.mark.whole
 def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDataset, tmp_path: Path) -> None:
     folder = tmp_path / "LJSpeech"
     files = export_store(dataset.path, "fastspeech2", folder)
@@ -127,6 +131,7 @@ def test_an_export_has_the_files_that_preprocess_py_writes(dataset: UtteranceDat
     assert stats["pitch"][:2] == [min(lows), max(highs)]
 
 
+@pytest.mark.whole
 def test_statistics_of_a_training_set_serve_another_one(dataset: UtteranceDataset) -> None:
     given = {"pitch": [0, 0, 100.0, 10.0], "energy": [0, 0, 0.0, 1.0]}
     example = FastSpeech2Dataset(dataset, statistics=given, pitch_feature="frame_level", settings="any")[0]
@@ -144,6 +149,7 @@ def with_pitch(dataset: UtteranceDataset, pitch: list[list[float]]) -> Any:
     return TransformDataset(dataset[: len(pitch)], changed)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("n", [1, 2])
 def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> None:
     # ming024's remove_outlier removes 0 and all of [50, 50, 50]; scale_ of scikit-learn's StandardScaler is then 1.
@@ -153,6 +159,7 @@ def test_equal_values_are_normalized_to_0(dataset: UtteranceDataset, n: int) -> 
     np.testing.assert_allclose(examples.statistics["pitch"], [-0.1, [0, 49.9][n - 1], 0.1, 1], atol=1e-15)
 
 
+@pytest.mark.whole
 def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dataset: UtteranceDataset) -> None:
     # remove_outlier returns nothing, and StandardScaler, which is never fitted, has no mean_: an AttributeError.
     store = with_pitch(dataset, [[120, 120, 120], [80]])
@@ -161,6 +168,7 @@ def test_values_that_the_outlier_rule_removes_without_exception_are_an_error(dat
     assert FastSpeech2Dataset(store, pitch_normalization=False, settings="any")[0]["pitch"].tolist() == [120, 120, 120]
 
 
+@pytest.mark.whole
 def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset: UtteranceDataset) -> None:
     assert FastSpeech2Dataset(dataset, settings="any").n_frames.tolist() == dataset.n_frames.tolist()
     assert (
@@ -170,6 +178,7 @@ def test_a_dataset_has_the_columns_of_its_store_and_is_told_from_others(dataset:
     )
 
 
+@pytest.mark.whole
 def test_a_fastpitch_batch_is_ordered_by_text_and_keeps_unvoiced_zeros(dataset: UtteranceDataset) -> None:
     text, lengths, mel, frames, len_x, pitch, energy, speaker, prior, ids = TTSCollate(
         200, 50, prior="exact", settings="any"
@@ -194,6 +203,7 @@ def test_a_store_without_features_is_refused(store: Path) -> None:
         TTSCollate(settings="any")(UtteranceDataset(store))
 
 
+@pytest.mark.whole
 def test_in_a_chain_examples_have_the_speaker_codes_of_the_chain(dataset: UtteranceDataset) -> None:
     chain = ChainDataset(
         FastSpeech2Dataset(dataset, settings="any"), FastSpeech2Dataset(dataset[:2], settings="any"), speakers="dataset"
