@@ -169,6 +169,7 @@ def test_bytes_do_not_depend_on_the_number_of_processes_or_on_an_interruption(ow
     assert files(other) == files(own)
 
 
+@pytest.mark.whole
 def test_recordings_are_read_and_cleaned_as_the_store_says_where_it_has_no_waveforms(
     corpus: Path, with_waveforms: Path, tmp_path: Path
 ) -> None:
@@ -338,6 +339,7 @@ def test_outputs_have_different_names_and_columns() -> None:
             sorted(Outputs.of("x", Description(arrays, columns, (), None, 60.0)).specs)
 
 
+@pytest.mark.whole
 def test_an_array_whose_lengths_would_be_a_column_of_the_store_is_refused_before_the_function_is_called(
     own: Path, tmp_path: Path
 ) -> None:
