@@ -430,12 +430,28 @@ def run_command(arguments: Sequence[object]) -> int:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
 
 
+def run_apart(arguments: Sequence[object]) -> int:
+    """Run a command in a forked process; return its exit status."""
+    if pid := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    status = 99
+    try:
+        status = run_command(arguments)
+        atexit._run_exitfuncs()
+    finally:
+        os._exit(status)
+
+
 def operations(folder: Path, store: Path) -> Iterator[Operation]:
     """Make corpora and stores in a folder, and yield the operations on a store at this path."""
     from corpora import TEXTS, write_ljspeech
 
-    def made(name: str, *commands: tuple[object, ...]) -> Callable[[], Path]:
-        """Return a function that runs commands on the store, beginning with an empty folder, and copies the folder."""
+    def made(name: str, *commands: tuple[object, ...], apart: bool = False) -> Callable[[], Path]:
+        """Return a function that runs commands on the store, beginning with an empty folder, and copies the folder.
+
+        Args:
+            apart: in a process of its own, for what would be closed in every process that is forked later: espeak-ng.
+        """
 
         @cache
         def make() -> Path:
@@ -443,7 +459,7 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
             store.parent.mkdir()
             for command in commands:
                 with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-                    status = run_command(command)
+                    status = run_apart(command) if apart else run_command(command)
                 assert status == 0, (command, out.getvalue())
             shutil.copytree(store.parent, folder / name)
             return folder / name
@@ -506,8 +522,8 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     other.write_text("id,wer\n" + "".join(f"{uid},{i}\n" for i, uid in enumerate(ids)))
     columns = made("columns", (*prepare, *one), ("add", store, "--columns", table))
     both = made("both", (*prepare, *one), ("add", store, "--corpus", old, *energy, *one, "--columns", table))
-    yield Operation("add columns", ("add", store, "--columns", table), whole, refuses=True)
-    yield Operation("add columns beside others", ("add", store, "--columns", table), measured, refuses=True)
+    yield Operation("add columns", ("add", store, "--columns", table), whole)
+    yield Operation("add columns beside others", ("add", store, "--columns", table), measured)
     yield Operation("replace columns", ("add", store, "--columns", other, "--replace"), columns)
     yield Operation("remove a column", ("remove", store, "--columns", "wer"), columns, refuses=True, has_jobs=False)
     yield Operation(
@@ -518,7 +534,9 @@ def operations(folder: Path, store: Path) -> Iterator[Operation]:
     rows = ("remove", store, "--ids", folder / "out.txt")
     yield Operation("remove rows", rows, both, has_jobs=False)
     yield from exports(
-        folder, store, {name: made(name, *rows) for name, rows in own_stores(folder, store, prepare).items()}
+        folder,
+        store,
+        {name: made(name, *rows, apart=True) for name, rows in own_stores(folder, store, prepare).items()},
     )
 
 

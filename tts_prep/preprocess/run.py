@@ -74,19 +74,14 @@ class Result:
 
 
 P = ParamSpec("P")
+Items = Iterable[SourceUtterance | Failure]
 
 
 class Prepare(Protocol[P]):
     """The parameters of `prepare` for type checkers, P being those of `Asked`."""
 
     def __call__(
-        self,
-        items: Iterable[SourceUtterance | Failure],
-        root: Path,
-        store: Path,
-        config: Configuration,
-        *_: P.args,
-        **asked: P.kwargs,
+        self, items: Items, root: Path, store: Path, config: Configuration, *_: P.args, **asked: P.kwargs
     ) -> Result:
         """See `prepare`."""
 
@@ -96,9 +91,7 @@ def _takes(record: Callable[P, Asked]) -> Callable[[Callable[..., Result]], Prep
 
 
 @_takes(Asked)
-def prepare(
-    items: Iterable[SourceUtterance | Failure], root: Path, store: Path, config: Configuration, asked: Asked
-) -> Result:
+def prepare(items: Items, root: Path, store: Path, config: Configuration, asked: Asked) -> Result:
     """Make a store of a corpus, or resume an unfinished one.
 
     Its bytes depend on the corpus, the configuration and the versions of libraries alone, not on ``jobs`` or kills.
@@ -134,7 +127,7 @@ def prepare(
         worker_pool(asked.jobs, asked.backend, partial(get_ready, config, energy=needs_energy(features))) as pool,
     ):
         # A complete store needs no workers, any other at least one; more of them start with the plans of their shards.
-        start = pool.start if change.replaces or not transaction.is_complete else _start_none
+        start = pool.start if change.replaces or not transaction.is_complete else lambda _: None
         start(1)
         if old := transaction.old:
             given = {spec.name for feature in features for spec in feature.specs}
@@ -174,10 +167,6 @@ def _change(asked: Asked) -> Change:
     if asked.existing != "resume":
         raise ConfigurationError("overwrite, update, part: expected at most one of them")
     return Change.PART
-
-
-def _start_none(_: int) -> None:
-    pass
 
 
 def make_store(
