@@ -46,6 +46,8 @@ def upload(server: str, folder: Path, place: str) -> None:
 @pytest.fixture(scope="module")
 def before(server: str, folder: Path) -> Iterator[WebServer]:
     """Run a server before it for all tests, because s3fs keeps the endpoint of the first."""
+    # A worker that has run tests of this module before, and others since, has kept the endpoint of an ended server.
+    s3fs.S3FileSystem.clear_instance_cache()
     upload(server, folder / "voice", "bucket/voice")
     with serving(folder, upstream=server) as web, pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", web.url)
