@@ -36,6 +36,9 @@ VARIANTS: Final = tuple(
 CONFIG: Final = PRESETS["hifigan"]
 HOP: Final = CONFIG.hop_length / CONFIG.sample_rate
 PAUSE: Final = "sp"
+LEAST_SECONDS: Final = 0.001
+CLOSED: Final = 0.02
+"""The peak below which a synthetic voice has its mouth closed; its vowels have ten times as much."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,20 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Spoken:
-    """A recording, its phones and the second at which each starts."""
+    """A recording, its phones and the second at which each starts.
+
+    Attributes:
+        closures: the starts, but of a stop that of the quiet before it. espeak-ng reports a voiceless stop at its
+            release, and people's labels begin at the closure.
+        is_timed: whether a phone has a time of its own. espeak-ng says some liquids with the vowel before, and reports
+            them at their end, where the next phone starts.
+    """
 
     waveform: npt.NDArray[np.float32]
     phones: tuple[str, ...]
     starts: npt.NDArray[np.float64]
+    closures: npt.NDArray[np.float64]
+    is_timed: npt.NDArray[np.bool_]
 
 
 def conditions() -> Iterator[Condition]:
@@ -93,13 +105,32 @@ def speak(condition: Condition, texts: Sequence[str]) -> list[Spoken]:
             waveform, starts = with_pause(waveform, starts, rng, condition.pause)
         lead, tail = (int(seconds * sample_rate) for seconds in rng.uniform(0.1, 0.4, 2))
         level = np.sqrt((waveform**2).mean()) * 10 ** (-condition.noise_db / 20) if condition.noise_db else 1e-3
-        waveform = np.pad(waveform, (lead, tail))
+        waveform = np.pad(waveform, (lead, tail)).astype(np.float32)
+        starts = starts + lead / sample_rate
+        closures = with_closures(waveform, starts, [phone for _, phone in phones])
         waveform = (waveform + rng.normal(0, level, len(waveform))).astype(np.float32)
         # "(en)" and the like are no phones, but changes of the language within a text.
         is_said = np.array([not phone.startswith("(") for _, phone in phones])
         said = tuple(phone for _, phone in phones if not phone.startswith("("))
-        spoken.append(Spoken(waveform, said, starts[is_said] + lead / sample_rate))
+        is_timed = np.diff(starts, append=np.inf) > LEAST_SECONDS
+        spoken.append(Spoken(waveform, said, starts[is_said], closures[is_said], (is_said & is_timed)[is_said]))
     return spoken
+
+
+def with_closures(
+    waveform: npt.NDArray[np.float32], starts: npt.NDArray[np.float64], phones: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """Return the starts, those of stops and affricates after a phone at the first of the quiet steps before them."""
+    step, most = round(0.0025 * CONFIG.sample_rate), 32
+    found = starts.copy()
+    for number in range(1, len(phones)):
+        if not phones[number - 1] or class_of(phones[number]) not in ("stops", "affricates"):
+            continue
+        sample, n = round(starts[number] * CONFIG.sample_rate), 0
+        while n < most and np.abs(waveform[sample - (n + 1) * step : sample - n * step]).max() < CLOSED:
+            n += 1
+        found[number] -= n * step / CONFIG.sample_rate
+    return found
 
 
 def with_pause(
@@ -159,9 +190,13 @@ def differences(model: AlignmentModel, spoken: Sequence[Spoken]) -> npt.NDArray[
     for one, recording in zip(spoken, recordings(spoken, model.vocabulary), strict=True):
         durations = model.align(recording).durations
         starts = np.concatenate([[0], np.cumsum(durations)])[1:-1:2] * HOP
-        is_phone = np.array([bool(phone) for phone in one.phones])
-        found.append((starts - one.starts)[is_phone])
+        found.append((starts - one.starts)[is_compared(one)])
     return np.concatenate(found)
+
+
+def is_compared(one: Spoken) -> npt.NDArray[np.bool_]:
+    """Return which of the phones have a start that is compared."""
+    return np.array([bool(phone) for phone in one.phones]) & one.is_timed
 
 
 def row(name: str, spoken: Sequence[Spoken], errors: npt.NDArray[np.float64]) -> str:
@@ -205,7 +240,14 @@ def main() -> None:
 
 def by_class(name: str, spoken: Sequence[Spoken], errors: npt.NDArray[np.float64]) -> Iterator[str]:
     """Yield a line for each class of phones, whose starts are compared."""
-    classes = np.array([class_of(phone) for one in spoken for phone in one.phones if phone])
+    classes = np.array(
+        [
+            class_of(phone)
+            for one in spoken
+            for phone, wanted in zip(one.phones, is_compared(one), strict=True)
+            if wanted
+        ]
+    )
     for kind in (*CLASSES, "others"):
         sizes = np.abs(errors[classes == kind])
         if len(sizes):

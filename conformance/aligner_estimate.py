@@ -97,8 +97,8 @@ def with_own_names(condition: aligner.Condition, texts: Sequence[str]) -> Corpus
     spoken = aligner.speak(condition, texts)
     vocabulary, known = aligner.vocabulary_of(spoken), []
     for one, recording in zip(spoken, aligner.recordings(spoken, vocabulary), strict=True):
-        is_phone = np.array([bool(phone) for phone in one.phones])
-        known.append(Known(recording, 1 + 2 * np.flatnonzero(is_phone), one.starts[is_phone]))
+        wanted = aligner.is_compared(one)
+        known.append(Known(recording, 1 + 2 * np.flatnonzero(wanted), one.starts[wanted]))
     return Corpus(condition.name, "own names", vocabulary, known)
 
 
@@ -117,13 +117,14 @@ def with_frontend(condition: aligner.Condition, texts: Sequence[str]) -> Corpus:
         phones = [[letter for letter in phone if letter in letters] for phone in re.split("[ _]", separated)]
         phones = [phone for phone in phones if phone]
         # A palatal glide and a linking r are parts of the phone before.
-        said = [start for start, name in zip(one.starts, one.phones, strict=True) if name and name not in (";", "r-")]
+        spoken = np.array([bool(name) and name not in (";", "r-") for name in one.phones])
+        said, is_timed = one.closures[spoken], one.is_timed[spoken]
         places = np.flatnonzero(vocabulary.kinds[ids] == PHONE)
         same = [vocabulary.symbols[number] for number in ids[places]] == [*"".join(map("".join, phones))]
         firsts = np.cumsum([0, *map(len, phones)])[:-1]
-        is_known = same and len(said) == len(phones)
+        is_known = is_timed if same and len(said) == len(phones) else np.zeros(0, np.bool_)
         recording = Recording(ids, extractor(one.waveform))
-        known.append(Known(recording, places[firsts] if is_known else places[:0], np.array(said if is_known else [])))
+        known.append(Known(recording, places[firsts[: len(is_known)]][is_known], said[: len(is_known)][is_known]))
     return Corpus(condition.name, "frontend", vocabulary, known)
 
 
@@ -169,7 +170,7 @@ def trained(corpus: Corpus, n: int, exchanged: float, seed: int, decibels: float
     rows: dict[bool, list[tuple[float, float, tuple[float, float, float]]]] = {}
     for number in rng.sample(range(len(chosen)), min(MOST_COMPARED, len(chosen))) + moved[:MOST_COMPARED]:
         found = model.align(chosen[number].recording)
-        starts = np.concatenate([[0], np.cumsum(found.durations)[:-1]]) * aligner.HOP
+        starts = np.concatenate([found.silences[:1], np.cumsum(found.durations)[:-1]]) * aligner.HOP
         are_right = right(chosen[number], own[number], corpus.vocabulary, starts)
         if len(are_right) and np.isfinite(found.score):
             row = len(are_right), are_right.mean(), found.evidence

@@ -73,7 +73,8 @@ def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
     durations, score, *_ = model.align(synthetic(text, TEXTS[text], seed=7))
     # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
     assert durations.tolist() == TEXTS[text]
-    assert score == pytest.approx(0, abs=0.1)
+    # Frames beside a step of 70 dB, which no window shows, are unlike the others of their phone.
+    assert -1.5 < score <= 0
 
 
 def test_another_text_has_a_lower_score(model: AlignmentModel) -> None:
@@ -144,7 +145,8 @@ def test_music_and_a_text_that_is_not_spoken_have_lower_scores_than_any_speech(m
 
 
 def test_a_phone_that_occurs_once_is_learned_from_its_one_place() -> None:
-    recordings = [synthetic(text.replace("s", "a"), frames, 1) for text, frames in TEXTS.items()]
+    examples = [*TEXTS.items()] * 2
+    recordings = [synthetic(text.replace("s", "a"), frames, seed) for seed, (text, frames) in enumerate(examples)]
     once = synthetic("ab sab", [5, 6, 0, 7, 5, 6], 9)
     model = AlignmentModel.train([*recordings, once], VOCABULARY, DECIBELS, HOP)
     assert "s" in model.phones
@@ -375,7 +377,7 @@ def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_
     model: AlignmentModel,
 ) -> None:
     settings = AlignerConfig(model=model.as_text(), version="3")
-    with pytest.raises(ConfigurationError, match=r"version 4, found a model of 3; .*remove STORE --array durations"):
+    with pytest.raises(ConfigurationError, match=r"version 5, found a model of 3; .*remove STORE --array durations"):
         TRAINED.make(PRESETS["hifigan"], settings)
 
 

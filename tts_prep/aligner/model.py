@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.acoustics.mels import Mels
+from tts_prep.acoustics.mels import Mels, with_contrast
 from tts_prep.acoustics.phones import model as phone_model
 from tts_prep.acoustics.phones.symbols import MAX_CLASSES, PHONE, STRESS, PhoneClasses, symbol_kinds
 from tts_prep.acoustics.phones.viterbi import SILENCE, Transcript, frame_places, start_masses
@@ -296,7 +296,7 @@ class AlignmentModel:
         usable = []
         for recording in recordings:
             transcript = classes.transcript(recording.phonemes)
-            found = _features(recording.mel, decibels)
+            found = _features(recording.mel, decibels, hop_seconds)
             if 0 < transcript.n_phones <= len(found[0]):
                 usable.append((*found, transcript))
         if not usable:
@@ -335,7 +335,7 @@ class AlignmentModel:
         """
         self.vocabulary.check(recording.phonemes)
         transcript, symbols = self._classes.located(recording.phonemes)
-        n_frames, found = len(recording.mel), _features(recording.mel, self.decibels)[0]
+        n_frames, found = len(recording.mel), _features(recording.mel, self.decibels, self.hop_seconds)[0]
         if not 0 < transcript.n_phones <= len(found):
             return Alignment(_equal_shares(n_frames, len(recording.phonemes)), math.nan, 0.0, (0.0, 0.0, 0.0))
         scores, deviations = self._model.scores(found)
@@ -417,8 +417,11 @@ def _classes(vocabulary: Vocabulary, phones: Sequence[str]) -> PhoneClasses:
     return PhoneClasses(vocabulary.kinds, classes, rare + 1)
 
 
-def _features(mel: npt.NDArray[Any], decibels: float) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    found = phone_model.features(Mels.of([mel], mel.shape[1]), decibels, 1, scaled=True)
+def _features(
+    mel: npt.NDArray[Any], decibels: float, hop_seconds: float
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    mels = with_contrast(Mels.of([mel], mel.shape[1]), decibels, hop_seconds)
+    found = phone_model.features(mels, decibels, 1, scaled=True)
     return found.frames, found.speech
 
 

@@ -24,7 +24,7 @@ from tts_prep.preprocess.features.kinds import TrainedKind, setting
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.quantities import count_text
 
-_VERSION: Final = "4"
+_VERSION: Final = "5"
 """The version of the algorithm: the same model of another version could give other durations."""
 
 _TRAIN_AGAIN: Final = (
@@ -123,6 +123,9 @@ def make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
 _CHECKED: Final = 200
 """The maximum number of utterances of the sample for which the estimate is made before all are aligned."""
 
+_LEAST_SECONDS: Final = 60.0
+"""The minimum duration of the sample for an estimate, which is off by up to 38 points for less."""
+
 _MAX_SECONDS: Final = 20.0
 """The maximum duration of an utterance of the sample."""
 
@@ -131,7 +134,8 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     """Train the aligner on a sample of a complete store.
 
     Raises:
-        StoreError: its mels have a scale of their own, or the estimate for the sample is below the limit.
+        StoreError: its mels have a scale of their own, the estimate for the sample is below the limit, or the sample is
+            too small for one.
         FeatureError: no utterance has phones.
     """
     config = Configuration.from_dict(store, manifest.configuration)
@@ -140,14 +144,22 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
         raise StoreError(f"{store}: its mels have no logarithmic scale, which aligning needs; give --alignments PATH")
     vocabulary = Vocabulary(tuple(manifest.vocabulary["symbols"]), manifest.vocabulary["pad"])
     sample, array = _sample(store, manifest, wanted.sample), manifest.arrays["mel"]
-    model = AlignmentModel.train(sample, vocabulary, decibels, array["hop_length"] / array["sample_rate"])
+    hop_seconds = array["hop_length"] / array["sample_rate"]
+    model = AlignmentModel.train(sample, vocabulary, decibels, hop_seconds)
     share = float(np.mean([model.align(recording).within for recording in sample[:_CHECKED]]))
-    if not share >= wanted.least:  # Nor is NaN.
+    seconds = sum(len(recording.mel) for recording in sample) * hop_seconds
+    if wanted.least and not (share >= wanted.least and seconds >= _LEAST_SECONDS):  # Nor is NaN.
+        if seconds < _LEAST_SECONDS:
+            why = f"{seconds:.0f} s of speech, too little for an estimate, expected {_LEAST_SECONDS:.0f} s at least"
+        else:
+            why = (
+                f"an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after training on "
+                f"{count_text(len(sample), 'utterance')}, expected {wanted.least:.0%} at least: too little speech, or "
+                f"texts of other recordings (try 'tts-prep check {store}')"
+            )
         raise StoreError(
-            f"{store}: durations: an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after "
-            f"training on {count_text(len(sample), 'utterance')}, expected {wanted.least:.0%} at least: too little "
-            f"speech, or texts of other recordings (try 'tts-prep check {store}'); nothing was added; give "
-            "--alignments PATH, or --feature durations:least=0 to add them all the same"
+            f"{store}: durations: {why}; nothing was added; give --alignments PATH, or --feature durations:least=0 to "
+            "add them all the same"
         )
     # From its text, from which an update reads it too, so that both have the same model.
     settings = replace(wanted, mel=config.store.mel_dtype, model=model.as_text())
