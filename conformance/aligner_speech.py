@@ -57,7 +57,7 @@ ARPABET: Final = {
     "nasals": "m n ng em en eng nx",
     "liquids and glides": "l r y w el",
 }
-THRESHOLD: Final = -7.0
+THRESHOLD: Final = -6.0
 """The number of standard deviations below the median from which on `check` reports ``misaligned``."""
 
 LEAST_EXCHANGED: Final = 20

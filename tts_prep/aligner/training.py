@@ -155,11 +155,11 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
             why = (
                 f"an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after training on "
                 f"{count_text(len(sample), 'utterance')}, expected {wanted.least:.0%} at least: too little speech, or "
-                f"texts of other recordings (try 'tts-prep check {store}')"
+                "texts of other recordings"
             )
         raise StoreError(
-            f"{store}: durations: {why}; nothing was added; give --alignments PATH, or --feature durations:least=0 to "
-            "add them all the same"
+            f"{store}: durations: {why} (try 'tts-prep check {store}'); nothing was added; give "
+            "--alignments PATH, or --feature durations:least=0 to add them all the same"
         )
     # From its text, from which an update reads it too, so that both have the same model.
     settings = replace(wanted, mel=config.store.mel_dtype, model=model.as_text())
