@@ -65,6 +65,11 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     try:
         with locked(store, shared=shared) as lock:
             remove_replaced(store)
+            if not shared:
+                # Left by a run that was killed when its store was complete, after which none makes anything.
+                with contextlib.suppress(OSError):
+                    for path in store.glob(f"{Path(layout.SOURCES).stem}*{layout.PARTIAL_SUFFIX}"):
+                        path.unlink()
             yield lock
     finally:
         if made:
@@ -77,17 +82,16 @@ def tidied(store: Path) -> Iterator[None]:
     """Create the folder of shards, and remove temporary files before and after the block."""
     with writing(store):
         (store / layout.SHARDS).mkdir(exist_ok=True)
-    remove_temporary_files(store)
+    _remove_temporary_files(store)
     try:
         yield
     finally:
         # Remains of killed workers. If they cannot be removed, the block's own exception is more important.
         with contextlib.suppress(StoreError):
-            remove_temporary_files(store)
+            _remove_temporary_files(store)
 
 
-def remove_temporary_files(store: Path) -> None:
-    """Remove what killed processes have left in the folder of a store, whose lock is held."""
+def _remove_temporary_files(store: Path) -> None:
     with writing(store):
         data = (store / name for name in _data_folder_files(store) if name.endswith(layout.PARTIAL_SUFFIX))
         for path in (*store.glob(f"*{layout.PARTIAL_SUFFIX}"), *data):

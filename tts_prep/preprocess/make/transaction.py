@@ -203,10 +203,8 @@ class StoreTransaction:
                     f"{self.store}: complete, with another licence or origin; 'tts-prep add {self.store} --license … "
                     "--origin …' replaces them"
                 )
-            # Where this fails, recordings are read once more. A run may have been killed while it wrote the sources
-            # of a store that was complete, and no later one makes anything.
+            # Where this fails, recordings are read once more.
             with contextlib.suppress(WriteError):
-                store_folder.remove_temporary_files(self.store)
                 write_sources(self.store, read_sources(self.store).with_shards_of(planned.sources))
             return manifest
         if self.change is not Change.UPDATE:
