@@ -220,8 +220,8 @@ def _features(folder: Path) -> Values:
 
 def _texts() -> Values:
     """Return digests of normalized texts, by digests of the texts: of those that tests have."""
+    from tts_prep import figures
     from tts_prep.english.normalization import normalize_english
-    from tts_prep.figures import reader
     from tts_prep.languages.chinese.normalization import normalize_chinese
     from tts_prep.languages.korean import normalize_korean
 
@@ -255,7 +255,7 @@ def _texts() -> Values:
     }
     for line in FORMS.read_text("utf-8").splitlines():
         language, _, written, _ = line.split("\t")
-        texts.setdefault(f"figures of {language}", (getattr(reader, language), []))[1].append(written)
+        texts.setdefault(f"figures of {language}", (getattr(figures, language), []))[1].append(written)
     # A text that no other test has any more is still one that the version stands for.
     recorded = read_record()["package"]["values"] if RECORD.exists() else {}
     of_record = [name.partition(": ") for name in recorded]
