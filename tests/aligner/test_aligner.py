@@ -73,8 +73,9 @@ def test_phones_of_distinct_spectra_get_their_frames_and_marks_what_is_defined(
     durations, score, *_ = model.align(synthetic(text, TEXTS[text], seed=7))
     # Silence before the first phone belongs to the first symbol, a pause to the punctuation mark, none to a space.
     assert durations.tolist() == TEXTS[text]
-    # Frames beside a step of 70 dB, which no window shows, are unlike the others of their phone.
-    assert -1.5 < score <= 0
+    # Beside a step of 70 dB, which no window of speech shows, two texts have frames that are unlike the others of their
+    # phone.
+    assert (-1.5 if text in ("as", "bsb") else -0.1) < score <= 0
 
 
 def test_another_text_has_a_lower_score(model: AlignmentModel) -> None:
