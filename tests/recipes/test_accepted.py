@@ -70,8 +70,9 @@ def test_a_refusal_names_what_differs_and_the_preset_to_build_with(tmp_path: Pat
         "--feature mel:preset=hifigan,fmax=11025"
     )
     with pytest.raises(ConfigurationError, match="with --update --preset bigvgan-44k-128 --waveform int16, or"):
-        sizes_of_44k = table()._sizes("bigvgan-44k-128")
-        table().accepted.check_store(accepted.BIGVGAN, UtteranceDataset(path).metadata, sizes_of_44k, "preset")
+        table().accepted.check_store(
+            accepted.BIGVGAN, UtteranceDataset(path).metadata, table()._sizes("bigvgan-44k-128")
+        )
     with pytest.raises(ConfigurationError, match="with --update --preset hifigan --n-mels 64 --waveform int16"):
         hifigan.HiFiGANDataset([str(path / "LJ000-é.wav")], 8192, 1024, 64, 256, 1024, 22_050, 0, 8000)
     with pytest.raises(ConfigurationError, match="settings: expected 'preset' or 'any', found 'some'"):

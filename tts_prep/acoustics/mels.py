@@ -98,7 +98,7 @@ _LEAST_SHARE, _LEAST_POWER = np.float32(0.01), np.float32(1e-12)
 
 
 def with_contrast(mels: Mels, decibels: float, hop_seconds: float) -> Mels:
-    """Return mels whose powers change more suddenly, with the maxima of the given ones.
+    """Return mels whose powers change more suddenly; `loudest` and `highest` are those before.
 
     A window mixes a sound with its neighbours. In decibels, the louder of two is then heard for up to half a window
     longer than it lasts. To each power is added what it is above the mean of those shortly before and after.

@@ -150,7 +150,10 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     seconds = sum(len(recording.mel) for recording in sample) * hop_seconds
     if wanted.least and not (share >= wanted.least and seconds >= _LEAST_SECONDS):  # Nor is NaN.
         if seconds < _LEAST_SECONDS:
-            why = f"{seconds:.0f} s of speech, too little for an estimate, expected {_LEAST_SECONDS:.0f} s at least"
+            why = (
+                f"its sample of {count_text(len(sample), 'utterance')} has {int(seconds)} s of speech, too little for "
+                f"an estimate, expected {_LEAST_SECONDS:.0f} s at least"
+            )
         else:
             why = (
                 f"an estimated {share:.0%} of the boundaries are within 20 ms of the true ones after training on "

@@ -33,7 +33,7 @@ def export_f5tts(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         MissingPackageError: pyarrow is not installed.
     """
     for store in stores_of(dataset) if dataset.n_mels else ():
-        check_store(F5_TTS, store)
+        check_store(F5_TTS, store, can_choose=False)
     if not dataset.n_mels:
         require_waveforms(dataset, "F5-TTS without mels")
     pa = import_pyarrow("F5-TTS's files")

@@ -57,7 +57,7 @@ def export_zipvoice(dataset: UtteranceDataset, folder: ExportFolder) -> None:
         ConfigurationError: the mels are not those of ZipVoice; or a symbol is twice in the table, such as ``_``.
     """
     for store in stores_of(dataset) if dataset.n_mels else ():
-        check_store(ZIPVOICE, store)
+        check_store(ZIPVOICE, store, can_choose=False)
     symbols = [*dataset.symbols]
     if symbols:
         symbols[dataset.pad_id] = "_"

@@ -198,8 +198,9 @@ def check_store(
     recipe: Recipe,
     store: StoreMetadata,
     given: Mapping[str, Any] | None = None,
-    settings: Settings | None = None,
+    settings: Settings = "preset",
     *,
+    can_choose: bool = True,
     lacks: Iterable[Lack] = (),
     without: Collection[str] = (),
 ) -> None:
@@ -211,7 +212,8 @@ def check_store(
         recipe: the recipe.
         store: the metadata of the store.
         given: settings of the system's own configuration, which replace those of the preset.
-        settings: ``"any"`` accepts every store that has the arrays; None is ``"preset"`` of a caller who cannot choose.
+        settings: ``"any"`` accepts every store that has the arrays.
+        can_choose: whether the caller has these settings to choose from, so that the message names them.
         lacks: what the store lacks besides.
         without: the names of arrays that the recipe can do without.
 
@@ -219,14 +221,14 @@ def check_store(
         ConfigurationError: settings of mels, waveforms or ids differ; an array is missing; or `settings` has another
             value.
     """
-    if settings not in ("preset", "any", None):
+    if settings not in ("preset", "any"):
         raise ConfigurationError(f"settings: expected 'preset' or 'any', found {settings!r}")
     recipe = replace(recipe, needs=tuple(needed for needed in recipe.needs if needed.name not in without))
     found = [*_lacks(recipe, store, given or {}), *lacks]
     if settings == "any":
         found = [lack for lack in found if lack.crashes]
     if found:
-        can_be_used = settings and not any(lack.crashes for lack in found)
+        can_be_used = can_choose and not any(lack.crashes for lack in found)
         otherwise = ', or pass settings="any" to use it as it is' if can_be_used else ""
         raise ConfigurationError(
             f"{store.path}: not made for {recipe.system}: {', '.join(lack.phrase for lack in found)}; "
@@ -255,7 +257,7 @@ def _lacks(recipe: Recipe, store: StoreMetadata, given: Mapping[str, Any]) -> It
 
 
 def _command(
-    recipe: Recipe, store: StoreMetadata, given: Mapping[str, Any], found: Sequence[Lack], settings: Settings | None
+    recipe: Recipe, store: StoreMetadata, given: Mapping[str, Any], found: Sequence[Lack], settings: Settings
 ) -> str:
     """Return the command with which a store has what it lacks."""
     options = [option for lack in found for option in lack.options]
@@ -268,7 +270,7 @@ def _command(
         return f"run: {removing}tts-prep add {store.path}{corpus} {' '.join(options)}"
     # All at once: what was added to the store for another system may not be what this one needs.
     of_system = [*recipe.options(given), *recipe.options_of_ids, *(needed.option for needed in recipe.needs)]
-    every = dict.fromkeys([*(of_system if settings != "any" else []), *options])
+    every = dict.fromkeys([*(of_system if settings == "preset" else []), *options])
     return f"repeat the command that made it with --update {' '.join(every)}"
 
 

@@ -159,7 +159,8 @@ class LJSpeechCollector(ChecksStores):
             ids, _ = fill(found.phonemes, len(examples), 0, self.padding_idx, np.int64, FreshBuffers())
             mels, lengths = fill(found.mels, len(examples), 0, self.padding_value, np.float32, self._buffers)
             left = lengths[:, None] - np.arange(mels.shape[1])
-            return ids, mels, np.where(left > 1, 1, np.where(left == 1, 2, self.padding_idx))
+            stops = np.where(left > 1, 1, np.where(left == 1, 2, self.padding_idx)).astype(np.int64, copy=False)
+            return ids, mels, stops
         every = list(examples)
         self._check(every)
         triples = [_triple(example) for example in every]

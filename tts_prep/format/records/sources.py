@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tts_prep.errors import StoreError
+from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.decoding import Record, parse_json
-from tts_prep.format.files.atomic import replacing, writing
+from tts_prep.format.files.atomic import keep_contents, writing
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import SOURCES, SOURCES_FORMAT, version_text
@@ -94,10 +94,10 @@ def write_sources(store: Path, sources: Sources, part: str = "") -> None:
             array.spec.name: {**vars(array), "spec": array.spec.as_dict()} for array in sources.incomplete
         }
     text = json.dumps({**value, "checksum": json_sha256(value)}, indent=1) + "\n"
-    path = store / _name(part)
-    if not path.is_file() or path.read_bytes() != text.encode():
-        with replacing(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+    try:
+        keep_contents(store / _name(part), text.encode())
+    except WriteError:  # another process, which had the lock, can have taken the temporary file for one that was left
+        keep_contents(store / _name(part), text.encode())
     if not part:
         with writing(store):
             for path in _of_parts(store):

@@ -45,7 +45,7 @@ class RecycledBuffers:
     """Allocate arrays whose memory is recycled once unreferenced. Thread-safe.
 
     Args:
-        max_free: the maximum number of unused buffers to keep.
+        max_free: the maximum number of unused buffers to keep when a new one is made.
     """
 
     def __init__(self, max_free: int = 12) -> None:

@@ -65,11 +65,10 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     try:
         with locked(store, shared=shared) as lock:
             remove_replaced(store)
-            if not shared:
-                # Left by a run that was killed when its store was complete, after which none makes anything.
+            # Left by a run that was killed when its store was complete, after which none makes anything.
+            for path in () if shared else store.glob(f"{Path(layout.SOURCES).stem}*{layout.PARTIAL_SUFFIX}"):
                 with contextlib.suppress(OSError):
-                    for path in store.glob(f"{Path(layout.SOURCES).stem}*{layout.PARTIAL_SUFFIX}"):
-                        path.unlink()
+                    path.unlink()
             yield lock
     finally:
         if made:
