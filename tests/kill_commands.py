@@ -205,6 +205,11 @@ class Expected:
             elif name == ".purpose" and folder == NEW:
                 assert data is not None, where
                 assert re.fullmatch(rb"[0-9a-f]{0,64}", data), where
+            elif name == "plan.json" and folder == NEW and self.operation.kind == "two steps":
+                # Written before it is known which arrays of the old store are kept.
+                assert data is not None, where
+                plans = [json.loads(final)["shards"] for final in self.finals[name] if final]
+                assert json.loads(data)["shards"] in plans, where
             elif partials and (match := PARTIAL.fullmatch(name)):
                 assert match[1] in self.finals, where
                 assert data is not None, where
