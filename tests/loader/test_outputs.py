@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from stores import SILENCE, make_rows, write_store
 
-import tts_prep.loader.batching.buffers
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import (
     Collator,
@@ -124,15 +123,14 @@ def test_only_so_much_unused_memory_is_kept():
     assert len(buffers._known) <= 2
 
 
-def test_memory_of_many_batches_that_are_kept_is_theirs_and_is_not_looked_at_for_each_batch(monkeypatch):
-    monkeypatch.setattr(tts_prep.loader.batching.buffers, "_MAX_KNOWN", 5)
+def test_memory_of_many_batches_that_are_kept_is_theirs_and_is_not_looked_at_for_each_batch():
     buffers = RecycledBuffers()
-    kept = [buffers.take((100_000,), np.uint8) for _ in range(20)]
+    kept = [buffers.take((50_000,), np.uint16) for _ in range(300)]
     for number, array in enumerate(kept):
         array[:] = number
-    assert len(buffers._known) == 5
-    assert [array[0] for array in kept] == list(range(20))
-    assert len({array.ctypes.data for array in kept}) == 20
+    assert len(buffers._known) == 256
+    assert [(array.min(), array.max()) for array in kept] == [(number, number) for number in range(300)]
+    assert len({array.ctypes.data for array in kept}) == 300
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from golden import SECTIONS, differences, read_record
+from golden import SECTIONS, differences, kept, read_record
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -25,3 +25,14 @@ def test_a_number_or_a_text_that_changes_is_a_difference() -> None:
     assert differences(recorded, {"a": [1.0001, float("nan"), 100.01], "b": "x", "c": "y", "new": "z"}) == []
     assert differences(recorded, {"a": [1.0, float("nan"), 130.0], "b": "z", "c": "y"}) == ["a", "b"]
     assert differences(recorded, {"a": [1.0, float("nan")], "b": "x"}) == ["a", "c"]
+
+
+def test_a_number_that_another_processor_makes_otherwise_stays_as_it_was_recorded() -> None:
+    made = {"a": [1.0001, 2.0], "b": [1.5], "c": [], "d": "new", "e": [3.0]}
+    assert kept({"a": [1.0, 2.0], "b": [1.0], "c": [], "d": "old", "gone": [1.0]}, made) == {
+        "a": [1.0, 2.0],
+        "b": [1.5],
+        "c": [],
+        "d": "new",
+        "e": [3.0],
+    }

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from tts_prep.batches.composition import (
     DatasetMixin,
@@ -36,16 +37,13 @@ from tts_prep.loader.dataset.metadata import StoreMetadata, check_agreement
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import RowsOfStores, UtteranceDataset, Within
+from tts_prep.loader.randomness import check_seed, permutation
 from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     S = TypeVar("S")
-
-import numpy.typing as npt
-
-from tts_prep.loader.randomness import check_seed, permutation
 
 
 class SliceDataset(SubsetDataset[T_co]):
