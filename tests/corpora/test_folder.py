@@ -29,6 +29,7 @@ def failures(store: Path) -> dict[str, str]:
     return {row["id"]: row["reason"] for row in map(json.loads, lines)}
 
 
+@pytest.mark.whole
 def test_recordings_have_the_texts_beside_them_and_the_speakers_of_their_folders(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_the_first_folder_of_a_path_names_the_speaker_if_asked_or_none_does(
     assert read_manifest(tmp_path / "first").configuration["corpus"]["speakers"] == "first"
 
 
+@pytest.mark.whole
 def test_emilia_is_read_with_speakers_languages_and_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     # https://huggingface.co/datasets/amphion/Emilia-Dataset: EN_B00000_S00000_W000000.json beside .mp3.
     corpus, store = tmp_path / "EN_B00000", tmp_path / "store"

@@ -71,6 +71,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.whole
 def test_a_corpus_in_the_layout_of_its_release_becomes_a_store(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:

@@ -202,6 +202,7 @@ CORPORA_WRITTEN = {
 
 
 @pytest.mark.parametrize("name", CORPORA_WRITTEN)
+@pytest.mark.whole
 def test_a_corpus_of_a_layout_becomes_a_store(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
     written, corpus = CORPORA_WRITTEN[name], tmp_path / "corpus"
     written.write(corpus)

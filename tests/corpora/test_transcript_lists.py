@@ -21,6 +21,7 @@ def rows(store: Path) -> list[tuple[str, str, str]]:
     return [(u.id, u.speaker, u.text) for u in UtteranceDataset(store)]
 
 
+@pytest.mark.whole
 def test_librispeech_becomes_a_store_whole_or_by_subset(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     # https://www.openslr.org/12
     corpus = tmp_path / "LibriSpeech"

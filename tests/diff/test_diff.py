@@ -100,6 +100,7 @@ SAME: dict[str, Any] = {
 }
 
 
+@pytest.mark.whole
 def test_planted_changes_are_named_by_cause_and_nothing_else_is(
     capsys: pytest.CaptureFixture[str], stores: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_planted_changes_are_named_by_cause_and_nothing_else_is(
     assert value == {name: item for name, item in {**SAME, **expected}.items() if name != "statistics"}
 
 
+@pytest.mark.whole
 def test_symbols_and_settings_are_causes_of_all_rows(capsys: pytest.CaptureFixture[str], stores: Path) -> None:
     ids = [row["id"] for row in rows()]
     symbols = found(capsys, stores / "one", stores / "symbols")
@@ -173,6 +175,7 @@ def test_lists_of_a_corpus_are_no_recordings(
     assert value["arrays"] == {"codes": ["", ["2", "4"]]}
 
 
+@pytest.mark.whole
 def test_the_status_says_whether_stores_differ(capsys: pytest.CaptureFixture[str], stores: Path) -> None:
     assert run(capsys, "diff", stores / "one", stores / "one") == (
         0,

@@ -121,6 +121,7 @@ def with_llamas_tokens(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -
     return make_store(corpus, folder / "store", audio=audio, text=text)
 
 
+@pytest.mark.whole
 def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_without_repeated_frames(
     with_llamas_tokens: Path, tmp_path: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_orpheus_has_rows_of_ids_of_texts_with_speakers_and_codes_by_slot_withou
         assert row == {"input_ids": ids, "labels": ids, "attention_mask": [1] * len(ids)}
 
 
+@pytest.mark.whole
 def test_orpheus_refuses_ids_of_another_tokenizer_and_codes_of_another_codec(
     store: Path, with_llamas_tokens: Path, tmp_path: Path
 ) -> None:

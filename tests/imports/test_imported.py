@@ -68,6 +68,7 @@ CODES = {f"S-{number:04d}": np.arange(8 * (5 + number), dtype=np.int16).reshape(
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5"])
 @pytest.mark.parametrize(("settings", "rate"), [("axis=1", None), ("75,axis=1", 75.0)])
+@pytest.mark.whole
 def test_codes_are_read_by_their_second_axis(
     store: Path, tmp_path: Path, suffix: str, settings: str, rate: float | None
 ) -> None:

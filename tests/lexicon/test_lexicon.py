@@ -166,6 +166,7 @@ def test_the_last_sound_of_a_korean_word_goes_with_its_particle(text: str, spoke
     assert (syllables, remarks) == (spoken, ())
 
 
+@pytest.mark.whole
 def test_a_speaker_has_pronunciations_of_their_own_in_a_store_and_at_inference(tmp_path: Path, capsys: Any) -> None:
     for name in ("anna", "bob"):
         for number, text in enumerate(("Nguyen paid.", "Nobody paid.")):

@@ -85,6 +85,7 @@ def test_phones_in_a_text_are_read_in_the_notation_of_the_frontend() -> None:
         TextConfig(marks="all")
 
 
+@pytest.mark.whole
 def test_a_store_with_phones_in_its_texts_has_them_at_inference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

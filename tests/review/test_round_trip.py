@@ -29,7 +29,8 @@ def test_faults_are_found_marked_and_corrected_and_the_store_is_made_again(
     own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, decisions = tmp_path / "store", tmp_path / "decisions.csv"
-    command = ("ljspeech", own_corpus, store, "--frontend", "characters", "--jobs", "1", "--waveform", "int16")
+    options = ("--frontend", "characters", "--unknown", "drop", "--jobs", "1", "--waveform", "int16")
+    command = ("ljspeech", own_corpus, store, *options)
     # Planted: the recording of one utterance in the place of another's, and a text that was typed wrong.
     lines = (own_corpus / "metadata.csv").read_text(encoding="utf-8").splitlines()
     first, second, third = (line.split("|")[0] for line in lines[:3])

@@ -156,6 +156,7 @@ def corpus_of_few(tmp_path: Path, tones: Path) -> Path:
     return root
 
 
+@pytest.mark.whole
 def test_parts_repair_and_verify_know_cleaning(
     capsys: pytest.CaptureFixture[str], corpus_of_few: Path, tmp_path: Path
 ) -> None:
