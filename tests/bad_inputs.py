@@ -25,7 +25,7 @@ from advice_scan import advices
 from corpora import TEXTS, speech_like, write_ljspeech
 from stores import make_rows, write_store
 
-from tts_prep.cli import progress
+from tts_prep.cli import output
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.preprocess.configuration.records import Configuration
@@ -573,5 +573,5 @@ def page(rows: list[tuple[str, str, str, str]]) -> str:
 
 if __name__ == "__main__":
     # No lines of progress, however slow the machine is.
-    progress._PLAIN_INTERVAL = math.inf
+    output._PLAIN_INTERVAL = math.inf
     print(page(table()), end="")

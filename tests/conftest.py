@@ -190,7 +190,7 @@ def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
 
     Yields what is in the place of these for tests with a mark.
     """
-    from tts_prep.cli import progress
+    from tts_prep.cli import output
     from tts_prep.format.files import child_process
     from tts_prep.preprocess.workers import processes
 
@@ -203,7 +203,7 @@ def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
         if FORKED_WORKERS:
             patch.setattr(processes, "_SPAWN", FORKED_WORKERS)
         # The periodic lines of slow runs, which would differ on busy machines.
-        patch.setattr(progress, "_PLAIN_INTERVAL", float("inf"))
+        patch.setattr(output, "_PLAIN_INTERVAL", float("inf"))
         yield own
 
 

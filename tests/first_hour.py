@@ -24,7 +24,7 @@ from corpora import record, speech_like, write_libritts
 from stores import edit_manifest
 
 import tts_prep.loader
-from tts_prep.cli import progress
+from tts_prep.cli import output
 from tts_prep.cli.main import main
 from tts_prep.errors import TtsPrepError
 from tts_prep.loader import DataLoader, UtteranceDataset
@@ -461,5 +461,5 @@ def page(found: Iterable[tuple[str, Mistake, str]]) -> str:
 
 if __name__ == "__main__":
     # No lines of progress, however slow the machine is.
-    progress._PLAIN_INTERVAL = math.inf
+    output._PLAIN_INTERVAL = math.inf
     print(page(rows()), end="")

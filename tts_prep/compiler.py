@@ -5,7 +5,6 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -137,7 +136,7 @@ _LOCKS = Path("/tmp")
 """The folder of locks; not that for temporary files, which is another one in each run."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def one_process_at_a_time() -> Iterator[None]:
     """Hold a lock of this user on this machine; nothing is locked where the file of the lock is another user's.
 

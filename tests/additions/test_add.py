@@ -118,7 +118,7 @@ def test_wrong_options_are_named(capsys: Capture, store: Path, options: list[str
 
 def test_add_shows_how_many_shards_are_done(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus, store = make(capsys, tmp_path)
-    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
+    monkeypatch.setattr("tts_prep.cli.output._PLAIN_INTERVAL", 0)
     _, _, err = run(capsys, "add", store, "--corpus", corpus, "--feature", "energy", "--jobs", "1")
     assert err.splitlines() == ["0 of 1 shards", "1 of 1 shards"]
 
@@ -129,7 +129,7 @@ def test_columns_and_measures_show_their_steps_and_how_many_utterances_are_done(
 ) -> None:
     # Two shards of three rows.
     store = write_store(tmp_path / "store", make_rows([20, 30, 40, 20, 30, 40]), n_shards=2)
-    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 0)
+    monkeypatch.setattr("tts_prep.cli.output._PLAIN_INTERVAL", 0)
     monkeypatch.setattr("tts_prep.additions.column_table._REPORT_EVERY", 2)
     ids = list(UtteranceDataset(store).id)
     # The second row of the table is of no utterance.

@@ -26,8 +26,8 @@ from killing import contents
 from stores import make_rows, write_store
 
 from tts_prep.cli.main import cli
+from tts_prep.cli.output import make_progress
 from tts_prep.cli.preparing import summary
-from tts_prep.cli.progress import make_progress
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.audio.mel import COMPILING
@@ -405,7 +405,7 @@ def test_a_terminal_shows_how_far_measures_are_with_a_bar_if_there_is_tqdm(
 
 
 def test_a_bar_is_redrawn_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tts_prep.cli.progress._CLOCK_INTERVAL", 0.001)
+    monkeypatch.setattr("tts_prep.cli.output._CLOCK_INTERVAL", 0.001)
     stream = Terminal()
     with make_progress(stream) as show:
         show(Progress(0, 20, 0.0, 0, 0.0, step="compiling"))
@@ -420,8 +420,8 @@ def test_a_bar_is_redrawn_while_nothing_is_done(monkeypatch: pytest.MonkeyPatch)
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     now = 100.0
-    monkeypatch.setattr("tts_prep.cli.progress._PLAIN_INTERVAL", 10.0)
-    monkeypatch.setattr("tts_prep.cli.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("tts_prep.cli.output._PLAIN_INTERVAL", 10.0)
+    monkeypatch.setattr("tts_prep.cli.output.time.monotonic", lambda: now)
     with make_progress(stream) as show:
         show(Progress(0, 1_310, 0.0, 0, 0.0))
         now = 109.0

@@ -112,11 +112,16 @@ energy_cut(np.ones(9000, np.float32), CleaningConfig(trim_db=40))
 
 @lru_cache
 def imports() -> dict[str, tuple[str, ...]]:
-    """Return the modules that each module of tts-prep imports, by its path in the package."""
+    """Return the modules that each module of tts-prep imports, also by their names, by its path in the package."""
+    paths = (path.removesuffix(".py").removesuffix("/__init__") for path in package_trees.modules())
+    own = {f"tts_prep.{path.replace('/', '.')}" for path in paths}
     found: dict[str, tuple[str, ...]] = {}
     for path, module in package_trees.modules().items():
         names = [alias.name for node in module.imports if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module or "" for node in module.imports if isinstance(node, ast.ImportFrom)]
+        for node in module.imports:
+            if isinstance(node, ast.ImportFrom):
+                places = (f"{node.module}.{alias.name}" for alias in node.names)
+                names += [place if place in own else node.module or "" for place in places]
         found[path] = tuple(names)
     return found
 

@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tts_prep import doors
-from tts_prep.cli.options import (
-    OPTIONS,
-    WRITTEN_STORE,
-    additions,
-    record_option,
-    takes,
-    with_options,
-)
-from tts_prep.cli.progress import make_progress
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.options import OPTIONS, WRITTEN_STORE, additions, record_option, takes, with_options
+from tts_prep.cli.output import make_progress, quiet_option, say
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.format.layout import ALIGNMENT_WITHIN
 from tts_prep.preprocess.option import OptionTable

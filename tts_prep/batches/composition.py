@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import with_info_of
 from tts_prep.loader.dataset.columns import CategoryValues
 from tts_prep.loader.dataset.identity import MadeOfStores, fingerprint_of, is_subset, stores_of
@@ -306,7 +305,7 @@ class CommonSpeakers:
         """Return the values of the column of speakers with the common table."""
         return CategoryValues(self.codes[own.checked_codes()], self.names)
 
-    def _scattered(self, values: Array, missing: int) -> Array:
+    def _scattered(self, values: npt.NDArray[Any], missing: int) -> npt.NDArray[Any]:
         scattered = np.full((len(self.names), *values.shape[1:]), missing, values.dtype)
         scattered[self.codes] = values
         scattered.flags.writeable = False

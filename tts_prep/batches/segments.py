@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import info_of
 from tts_prep.loader.batching.batch import BatchFields, OwnCollator
 from tts_prep.loader.batching.normalization import Normalization, normalize_rows
@@ -191,7 +190,7 @@ class SegmentCollator(OwnCollator):
             arrays={name: self._cut_array(unpadded, name, which, starts) for name in self.arrays} or None,
         )
 
-    def _cut_array(self, unpadded: Unpadded, name: str, which: list[int], starts: list[int]) -> Array:
+    def _cut_array(self, unpadded: Unpadded, name: str, which: list[int], starts: list[int]) -> npt.NDArray[Any]:
         """Return the segments of an array that has one row per frame or per sample."""
         views, axis = unpadded.arrays[name], unpadded.specs[name].axis
         if axis not in ("frame", "sample"):
@@ -216,7 +215,7 @@ class SegmentCollator(OwnCollator):
             starts += [int(word) % (last + 1) for word in words]
         return starts
 
-    def _mels(self, unpadded: Unpadded, which: list[int], starts: list[int]) -> tuple[Array, Lengths]:
+    def _mels(self, unpadded: Unpadded, which: list[int], starts: list[int]) -> tuple[npt.NDArray[Any], Lengths]:
         padding: Any = unpadded.store.silence if self.mel_padding == "silence" else self.mel_padding
         # Cut first: only the segments have to be converted to float32.
         stops = [start + self.frames for start in starts]
@@ -234,8 +233,12 @@ class SegmentCollator(OwnCollator):
 
 
 def _cut(
-    sequences: Sequence[Array], starts: Sequence[int], length: int, padding: Any, dtype: npt.DTypeLike = np.float32
-) -> tuple[Array, Lengths]:
+    sequences: Sequence[npt.NDArray[Any]],
+    starts: Sequence[int],
+    length: int,
+    padding: Any,
+    dtype: npt.DTypeLike = np.float32,
+) -> tuple[npt.NDArray[Any], Lengths]:
     """Return an interval of each sequence, padded at the end, [B, length, …], and the unpadded lengths [B]."""
     batch = np.empty((len(sequences), length, *sequences[0].shape[1:]), dtype)
     lengths = np.empty(len(sequences), np.int64)

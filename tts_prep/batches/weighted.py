@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.randomness import check_seed, digest, permutation, random_words
 from tts_prep.loader.samplers.base import PositionSampler
 from tts_prep.loader.samplers.ranks import Rank
@@ -77,20 +76,20 @@ class WeightedRandomSampler(PositionSampler):
         exponent = int(np.frexp(self._weights.max(initial=0.0))[1])
         return np.ldexp(self._weights, -exponent)
 
-    def _drawn(self, epoch: int) -> Array:
+    def _drawn(self, epoch: int) -> npt.NDArray[Any]:
         if self._replacement:
             uniform = (random_words(self._count, self._seed, epoch) >> np.uint64(11)) / 2**53
             bounds = np.cumsum(self._scaled)
             # A position of weight 0 has an empty interval; rounding must not draw one beyond the last interval.
             last = int(np.flatnonzero(self._weights)[-1]) if self._count else 0
-            drawn: Array = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
+            drawn: npt.NDArray[Any] = np.minimum(np.searchsorted(bounds, uniform * bounds[-1], side="right"), last)
             return drawn
         uniform = ((random_words(self._size, self._seed, epoch) >> np.uint64(11)) + 0.5) / 2**53
         with np.errstate(divide="ignore", over="ignore"):
             keys = np.log(uniform) / self._scaled
             # Where even the quotient overflows, of weights 10^300 below the largest, its logarithm does not.
             logarithms = np.log(-np.log(uniform)) - np.log(self._weights)
-        first: Array = np.lexsort((logarithms, -keys))[: self._count]
+        first: npt.NDArray[Any] = np.lexsort((logarithms, -keys))[: self._count]
         return first
 
     def settings(self) -> dict[str, Any]:
@@ -217,14 +216,14 @@ class MixingSampler(PositionSampler):
         """Return the number of visits to a group before an epoch."""
         return math.floor(float(self._shares[group]) * epoch * self._count + 0.5)
 
-    def _visits(self, members: Array, group: int, first: int, last: int) -> Array:
+    def _visits(self, members: npt.NDArray[Any], group: int, first: int, last: int) -> npt.NDArray[Any]:
         """Return visits `first` to `last` of the endless sequence of random permutations of the members."""
         if last == first:
             return members[:0]
         passes = range(first // len(members), -(-last // len(members)))
         orders = [members[permutation(len(members), self._seed, turn, _FIRST_PASS + group)] for turn in passes]
         start = first - passes[0] * len(members)
-        visits: Array = np.concatenate(orders)[start : start + last - first]
+        visits: npt.NDArray[Any] = np.concatenate(orders)[start : start + last - first]
         return visits
 
     def _order_size(self, epoch: int) -> int:
@@ -247,7 +246,7 @@ def groups_of(datasets: Sequence[Any]) -> npt.NDArray[np.int64]:
     return np.repeat(np.arange(len(datasets)), [len(dataset) for dataset in datasets])
 
 
-def _shares(sizes: Array, weights: npt.ArrayLike | None, temperature: float) -> npt.NDArray[np.float64]:
+def _shares(sizes: npt.NDArray[Any], weights: npt.ArrayLike | None, temperature: float) -> npt.NDArray[np.float64]:
     given = np.asarray(sizes if weights is None else weights, np.float64)
     if given.shape != sizes.shape:
         raise ConfigurationError(f"weights: expected one for each of {len(sizes)} groups, found {list(given.shape)}")

@@ -10,24 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.batches.composition import (
-    DatasetMixin,
-    Examples,
-    Slot,
-    SpeakerNames,
-    SubsetDataset,
-    T_co,
-    Wrapper,
-    column_of,
-    common_codes,
-    slots_of,
-    with_speakers,
-)
+from tts_prep.batches import composition
+from tts_prep.batches.composition import DatasetMixin, Examples, Slot, SpeakerNames, SubsetDataset, T_co, Wrapper
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batch_info import info_of, with_info_of
@@ -40,10 +29,7 @@ from tts_prep.loader.dataset.utterances import RowsOfStores, UtteranceDataset, W
 from tts_prep.loader.randomness import check_seed, permutation
 from tts_prep.loader.samplers.base import SamplerT, looking_ahead
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    S = TypeVar("S")
+S = TypeVar("S")
 
 
 class SliceDataset(SubsetDataset[T_co]):
@@ -222,7 +208,7 @@ def split(
     """
     if isinstance(dataset, UtteranceDataset):
         return dataset.split(first_size, seed=seed, stratify=stratify, apart=apart)
-    strata, groups = (None if name is None else column_of(dataset, name) for name in (stratify, apart))
+    strata, groups = (None if name is None else composition.column_of(dataset, name) for name in (stratify, apart))
     first, rest = split_positions(len(dataset), first_size, seed, strata=strata, groups=groups)
     return SubsetDataset(dataset, first), SubsetDataset(dataset, rest)
 
@@ -261,17 +247,18 @@ class ChainDataset(DatasetMixin[T_co]):
         self._starts = list(accumulate((len(dataset) for dataset in datasets), initial=0))
         stores: dict[str, list[tuple[int, StoreMetadata]]] = {}
         for number, dataset in enumerate(datasets):
-            for place, store in slots_of(dataset):
+            for place, store in composition.slots_of(dataset):
                 stores.setdefault(place, []).append((number, store))
         for members in stores.values():
             check_agreement([store for _, store in members], [f"dataset {number}" for number, _ in members])
         tables = [
             dict.fromkeys(name for store in stores_of(dataset) for name in store.speakers) for dataset in datasets
         ]
-        self._names, codes = common_codes([*map(tuple, tables)], speakers)
+        self._names, codes = composition.common_codes([*map(tuple, tables)], speakers)
         self._by_name = speakers == "name"
         self.datasets = tuple(
-            with_speakers(dataset, self._names, of_dataset) for dataset, of_dataset in zip(datasets, codes, strict=True)
+            composition.with_speakers(dataset, self._names, of_dataset)
+            for dataset, of_dataset in zip(datasets, codes, strict=True)
         )
         self._find_leaves()
         for number, dataset in enumerate(self.datasets):
@@ -369,7 +356,7 @@ class ChainDataset(DatasetMixin[T_co]):
         return [store for dataset in self.datasets for store in stores_of(dataset)]
 
     def _slots(self) -> list[Slot]:
-        return [slot for dataset in self.datasets for slot in slots_of(dataset)]
+        return [slot for dataset in self.datasets for slot in composition.slots_of(dataset)]
 
     def _over(self, change: Callable[[Any], Any]) -> ChainDataset[Any]:
         chain = copy(self)
@@ -387,7 +374,7 @@ class ChainDataset(DatasetMixin[T_co]):
         Raises:
             ConfigurationError: a dataset has no such column, or the kinds of column differ.
         """
-        columns = [column_of(dataset, name) for dataset in self.datasets]
+        columns = [composition.column_of(dataset, name) for dataset in self.datasets]
         if all(isinstance(column, CategoryValues) for column in columns):
             if all(column.table == columns[0].table for column in columns):
                 codes = np.concatenate([column.checked_codes() for column in columns])

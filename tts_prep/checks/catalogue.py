@@ -41,6 +41,11 @@ class Threshold:
     source: str = field(repr=False)
     measure: str = ""
 
+    @property
+    def unit(self) -> str:
+        """The unit of its measure; empty for another column."""
+        return MEASURE[self.measure].unit if self.measure in MEASURE else ""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -202,11 +207,6 @@ def _place(threshold: Threshold) -> int:
 
 THRESHOLDS: Final = tuple(sorted((threshold for m in MEASURES for threshold in m.thresholds), key=_place))
 """All reasons with their default limits, in the order of output."""
-
-
-def unit_of(name: str) -> str:
-    """Return the unit of a measure; empty for another column."""
-    return MEASURE[name].unit if name in MEASURE else ""
 
 
 def column_threshold(text: str) -> Threshold | None:

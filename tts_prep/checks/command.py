@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tts_prep import doors
+from tts_prep import checks, doors
 from tts_prep.cli.options import Addition, store_or_url, with_options
-from tts_prep.cli.progress import make_progress
-from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.cli.output import make_progress, quiet_option, say, warn_without_compiler
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import Option, OptionTable
 from tts_prep.quantities import count_text
 
 if TYPE_CHECKING:
-    from tts_prep.checks.catalogue import Threshold
-    from tts_prep.checks.detection import Suspects
     from tts_prep.loader import UtteranceDataset
 
 _EXAMPLES = 3
@@ -58,8 +55,6 @@ def check(
     import json
 
     from tts_prep.checks.detection import as_json, write_ids, write_measures
-    from tts_prep.checks.detection import suspects as find_suspects
-    from tts_prep.checks.measuring import measure
     from tts_prep.loader import UtteranceDataset
 
     limits = _limits(thresholds)
@@ -69,7 +64,7 @@ def check(
     # Before the measures, which take longer: a frontend that is not installed is named at once.
     words = _write_words(dataset, words_file) if words_file is not None else ""
     with make_progress(sys.stderr) as progress:
-        suspects = find_suspects(measure(dataset, progress=progress), limits)
+        suspects = checks.suspects(checks.measure(dataset, progress=progress), limits)
     if csv_file is not None:
         write_measures(suspects, csv_file)
     if ids_file is not None:
@@ -100,13 +95,13 @@ def _write_words(dataset: UtteranceDataset, file: Path) -> str:
     return one_line(said, 1000)
 
 
-def _limits(texts: Sequence[str]) -> tuple[Threshold, ...]:
+def _limits(texts: Sequence[str]) -> tuple[checks.Threshold, ...]:
     """Return the thresholds: those of the reasons, with other limits where they are given, and those of columns."""
-    from tts_prep.checks.catalogue import column_threshold, thresholds
+    from tts_prep.checks.catalogue import column_threshold
 
     conditions = {text: column_threshold(text) for text in texts}
     named = dict(_limit(text) for text, condition in conditions.items() if condition is None)
-    return (*thresholds(named), *(condition for condition in conditions.values() if condition))
+    return (*checks.thresholds(named), *(condition for condition in conditions.values() if condition))
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -120,15 +115,13 @@ def _limit(text: str) -> tuple[str, float]:
     raise click.BadParameter(message, param_hint="--threshold")
 
 
-def _lines(suspects: Suspects, named: Set[str], ids_file: Path | None) -> Iterator[str]:
+def _lines(suspects: checks.Suspects, named: Set[str], ids_file: Path | None) -> Iterator[str]:
     """Yield the table of reasons that occur or are named, how many others there are, and what was not measured."""
-    from tts_prep.checks.catalogue import unit_of
-
     n, n_suspects = len(suspects.measures.dataset), len(suspects.positions)
     rows, unknown, n_others = [("reason", "suspects", "threshold", "examples")], dict[str, list[str]](), 0
     for threshold in suspects.thresholds:
         found = suspects.flagged[threshold.reason].nonzero()[0]
-        sign, unit = (">" if threshold.above else "<"), unit_of(threshold.measure)
+        sign, unit = (">" if threshold.above else "<"), threshold.unit
         limit = f"{threshold.measure} {sign} {threshold.limit:g} {unit}"
         why = suspects.why_unknown(threshold.reason)
         if why:
@@ -164,7 +157,7 @@ def _lines(suspects: Suspects, named: Set[str], ids_file: Path | None) -> Iterat
         yield "  dataset = dataset.filter(lambda m: ~m.id.isin(suspects))"
 
 
-def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
+def _examples(suspects: checks.Suspects, reason: str, positions: Sequence[int]) -> str:
     dataset = suspects.measures.dataset
     shown = []
     for position in positions[:_EXAMPLES]:
@@ -175,13 +168,13 @@ def _examples(suspects: Suspects, reason: str, positions: Sequence[int]) -> str:
 
 def _add_measures(store: Path, _: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_columns import add_index_array
-    from tts_prep.checks.measuring import ARRAY, measure, measures_spec, measures_table
+    from tts_prep.checks.measuring import ARRAY, measures_spec, measures_table
     from tts_prep.loader import UtteranceDataset
 
     with make_progress(sys.stderr) as progress:
 
         def values() -> Any:
-            return measures_table(measure(UtteranceDataset(store), use_stored=False, progress=progress))
+            return measures_table(checks.measure(UtteranceDataset(store), use_stored=False, progress=progress))
 
         manifest = add_index_array(store, measures_spec, values, progress)
     names = manifest.specs[ARRAY].index_columns

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import decibels_of_unit
-from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold, unit_of
+from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
 from tts_prep.format.files.atomic import replacing
@@ -261,7 +261,7 @@ def as_json(suspects: Suspects) -> dict[str, Any]:
         "thresholds": {
             threshold.reason: {
                 "measure": threshold.measure,
-                "unit": unit_of(threshold.measure),
+                "unit": threshold.unit,
                 "above" if threshold.above else "below": threshold.limit,
                 "why": threshold.why,
                 "source": threshold.source,

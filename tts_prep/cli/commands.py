@@ -8,7 +8,7 @@ import click
 
 from tts_prep import doors
 from tts_prep.cli.options import PATH, WRITTEN_STORE, GroupedCommand, click_option, corpus_options
-from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
+from tts_prep.cli.output import quiet_option, say, verbosity_options
 from tts_prep.doors import Row
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.corpora.corpus import Corpus, get_corpus

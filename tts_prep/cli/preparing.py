@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tts_prep import doors
-from tts_prep.cli.progress import make_progress
-from tts_prep.cli.verbosity import say
+from tts_prep.cli.output import make_progress, say
 from tts_prep.errors import A_MODEL, ConfigurationError, CorpusError
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST
 from tts_prep.format.records.manifest import Manifest, read_manifest

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import OUTPUT_FOLDER
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import quiet_option, say
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import SHARDS
 

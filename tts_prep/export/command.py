@@ -5,26 +5,23 @@ from pathlib import Path
 import click
 
 from tts_prep import doors
+from tts_prep import export as exports
 from tts_prep.cli.options import OUTPUT_FOLDER, READ_STORE
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import quiet_option, say
 from tts_prep.quantities import count_text
 
 
 def _complete_layout(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Return the layouts for shell completion."""
-    from tts_prep.export import LAYOUTS
-
-    return [name for name in LAYOUTS if name.startswith(incomplete)]
+    return [name for name in exports.LAYOUTS if name.startswith(incomplete)]
 
 
 class _WithLayouts(click.Command):
     """A command whose help lists the layouts."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from tts_prep.export import LAYOUTS
-
         with formatter.section("Layouts"):
-            formatter.write_dl([(layout.name, layout.help) for layout in LAYOUTS.values()])
+            formatter.write_dl([(layout.name, layout.help) for layout in exports.LAYOUTS.values()])
         super().format_options(ctx, formatter)
 
 
@@ -50,8 +47,6 @@ def export(store: Path, folder: Path, layout: str, licence: str) -> None:
       tts-prep export store cuts --to lhotse
       tts-prep export store dataset --to parquet --license cc-by-4.0
     """
-    from tts_prep.export import export as export_store
-
-    files = export_store(store, layout, folder, licence=licence, report=say)
+    files = exports.export(store, layout, folder, licence=licence, report=say)
     say(f"{folder}: {count_text(len(files), 'file')} in the layout of {layout}")
     doors.asked("sources", "outdated")(store)

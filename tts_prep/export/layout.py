@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,7 +50,7 @@ class ExportFolder:
         return self.place / name
 
 
-@contextmanager
+@contextlib.contextmanager
 def exporting(place: Path) -> Iterator[ExportFolder]:
     """Yield a folder to write to; afterwards, sync its files and rename it to ``place``.
 
@@ -104,7 +103,7 @@ def _partial(real: Path) -> Path:
     return beside
 
 
-@contextmanager
+@contextlib.contextmanager
 def _locked(path: Path, place: Path) -> Iterator[None]:
     """Make a folder and hold an operating-system lock on it, which ends with its holder; none on Windows."""
     check_own_folder(path)

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tts_prep.cli.verbosity import say
+from tts_prep.cli.output import say
 from tts_prep.errors import StoreError, TtsPrepError, one_line
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.layout import MANIFEST

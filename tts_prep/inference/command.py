@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from tts_prep import inference
 from tts_prep.cli.options import READ_STORE, with_options
 from tts_prep.errors import ConfigurationError, TextError, one_line
 from tts_prep.preprocess.option import OptionTable
-
-if TYPE_CHECKING:
-    from tts_prep.inference import Reading
 
 _LONGEST_LINE: Final = 1 << 20
 """The maximum length of a line of standard input in bytes."""
@@ -45,9 +43,7 @@ def phonemize(
       tts-prep phonemize store --explain "Dr. Smith paid $5."
       tts-prep phonemize manifest.json < sentences.txt > ids.txt
     """
-    from tts_prep.inference import frontend_of
-
-    frontend = frontend_of(store, versions="any" if versions == "any" else "same")
+    frontend = inference.frontend_of(store, versions="any" if versions == "any" else "same")
     failed = 0
     for where, text in _texts(texts):
         try:
@@ -88,7 +84,7 @@ def _remarks(remarks: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{kind.replace('_', ' ')}: {', '.join(map(repr, found))}" for kind, found in kinds.items()]
 
 
-def _explained(found: Reading) -> list[str]:
+def _explained(found: inference.Reading) -> list[str]:
     rows = {"text": found.text, "normalized": found.normalized, "phonemes": found.phonemes}
     shown = {name: one_line(text, 1 << 20) for name, text in rows.items()} | {"ids": " ".join(map(str, found.ids))}
     return [f"{name:<11} {text}" for name, text in shown.items()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import store_or_url
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import quiet_option, say
 from tts_prep.errors import StoreError, one_line
 from tts_prep.format.decoding import Record
 from tts_prep.format.files.paths import without_secret

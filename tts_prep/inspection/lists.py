@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -34,35 +35,32 @@ def presets(names: tuple[str, ...]) -> None:
       tts-prep presets hifigan
       tts-prep presets tacotron2 hifigan
     """
+    from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, DESCRIPTIONS, get_preset
+
     if len(names) > 2:
         raise click.UsageError(f"expected at most two presets, found {len(names)}")
     if not names:
-        _list_presets()
+        _list_presets(DESCRIPTIONS.values(), get_preset(DEFAULT_PRESET))
     elif len(names) == 1:
-        _print_settings(names[0])
+        _print_settings(get_preset(names[0]))
     else:
-        _print_differences(*names)
+        _print_differences(get_preset(names[0]), get_preset(names[1]))
 
 
-def _list_presets() -> None:
-    from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-
+def _list_presets(presets: Iterable[Preset], default: Preset) -> None:
     click.echo(f"{'':<{_WIDTH}}{'rate':>8}  {'n_fft/window/hop':<17} {'bins':>4}  band")
     earlier: dict[str, str] = {}
-    for preset in DESCRIPTIONS.values():
+    for preset in presets:
         config = preset.config
         sizes = f"{config.n_fft}/{config.win_length}/{config.hop_length}"
         band = f"{config.fmin:g}–{config.fmax:g}"
-        rest = _further(preset)
+        rest = _further(preset, default)
         row = f"{config.sample_rate:>6} Hz  {sizes:<17} {config.n_mels:>4}  {band:<10} {rest}".rstrip()
         same = earlier.setdefault(row, preset.name)
         click.echo(f"{preset.name:<{_WIDTH}}{row if same == preset.name else f'as {same}'}")
 
 
-def _print_settings(name: str) -> None:
-    from tts_prep.preprocess.audio.presets import get_preset
-
-    preset = get_preset(name)
+def _print_settings(preset: Preset) -> None:
     click.echo(f"# {preset.source}\npreset = {_toml(preset.name)}")
     for table, values in _tables(preset).items():
         if values:
@@ -71,10 +69,7 @@ def _print_settings(name: str) -> None:
             click.echo(f"{key} = {_toml(value)}")
 
 
-def _print_differences(first: str, second: str) -> None:
-    from tts_prep.preprocess.audio.presets import get_preset
-
-    one, other = get_preset(first), get_preset(second)
+def _print_differences(one: Preset, other: Preset) -> None:
     rows = []
     for table, values in _tables(one).items():
         others = _tables(other)[table]
@@ -99,11 +94,8 @@ def _tables(preset: Preset) -> dict[str, dict[str, object]]:
     return {"audio": settings, "audio.compression": compression, "text": dict(preset.text)}
 
 
-def _further(preset: Preset) -> str:
+def _further(preset: Preset, default: Preset) -> str:
     """Return the settings of a preset that have no column and are not those of the default preset."""
-    from tts_prep.preprocess.audio.presets import DEFAULT_PRESET, get_preset
-
-    default = get_preset(DEFAULT_PRESET)
     found = []
     for own, usual in (
         (preset.config, default.config),

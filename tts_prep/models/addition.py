@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tts_prep.cli.options import Addition
-from tts_prep.cli.verbosity import say
+from tts_prep.cli.output import make_progress, say
 from tts_prep.errors import one_line
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
@@ -33,7 +33,6 @@ def add(
 ) -> tuple[ArraySpec, ...]:
     """Call a model on all utterances of a store, print what has no value, and return the arrays."""
     from tts_prep.additions.add_arrays import ModelRun
-    from tts_prep.cli.progress import make_progress
     from tts_prep.models.add_model import add_model
 
     given = {one.name: options[one.name] for one in fields(ModelRun) if one.name in options}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tts_prep.cli.options import READ_STORE, with_options
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import quiet_option, say
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.option import OptionTable
 

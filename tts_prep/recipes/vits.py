@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
 from tts_prep.format.blanks import with_blanks, without_blanks
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
@@ -177,7 +176,7 @@ class TextAudioLoader(DirectExamples):
         ids, spectrogram, *others = self._arrays(i)
         return to_tensors((ids, np.array(spectrogram.T).T, *others))
 
-    def _arrays(self, i: int) -> tuple[Array, ...]:
+    def _arrays(self, i: int) -> tuple[npt.NDArray[Any], ...]:
         """Return ids [L] int64, spectrogram [F, T] and waveform [1, N]."""
         utterance = self.utterances[i]
         plain = ids_without_blanks(utterance).astype(np.int64)
@@ -216,7 +215,7 @@ class TextAudioSpeakerLoader(TextAudioLoader):
                     f"{audiopaths_sid_text}: {line[0]}: expected a speaker number, found {line[1]!r}"
                 )
 
-    def _arrays(self, i: int) -> tuple[Array, ...]:
+    def _arrays(self, i: int) -> tuple[npt.NDArray[Any], ...]:
         """Return those of the base class, and the speaker [1] int64."""
         return (*super()._arrays(i), np.array([int(self.lines[i][1])], np.int64))
 

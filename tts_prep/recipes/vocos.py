@@ -4,8 +4,6 @@ In its ``dataset.py`` or your own training script, import `VocosDataset` from `t
 ``vocos.dataset``. The lines of the file list are ``STORE/ID.wav``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

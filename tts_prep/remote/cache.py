@@ -10,8 +10,7 @@ import time
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -455,7 +454,7 @@ class CachedStore:
 
     def _fetch_ahead(self, entry: FileEntry, stop: Event, earlier: Sequence[Future[None]]) -> None:
         # Without an end: they are all running, because the pool takes its tasks in order.
-        wait_for(earlier)
+        wait(earlier)
         # An error is raised when the file is used.
         with contextlib.suppress(errors.StoreError, Stopped):
             self.fetch(entry, wait=False, stop=stop)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tts_prep.cli.options import OUTPUT_FOLDER
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import make_progress, quiet_option, say
 from tts_prep.format.files.paths import is_url
 from tts_prep.quantities import bytes_text
 
@@ -27,7 +27,6 @@ def fetch(url: str, folder: Path) -> None:
       tts-prep fetch s3://bucket/store store
       tts-prep fetch https://example.org/store store
     """
-    from tts_prep.cli.progress import make_progress
     from tts_prep.remote.fetching import fetch_store
 
     if not is_url(url):

@@ -10,7 +10,6 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -180,7 +179,7 @@ class CacheSpace:
                 return
             shutil.rmtree(version)
 
-    @contextmanager
+    @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
         """Hold the lock of the cache, so that what one process counts, no other changes; yield its open file."""
         descriptor = os.open(self._cache / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

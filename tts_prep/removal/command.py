@@ -10,7 +10,7 @@ import click
 
 from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, with_options
-from tts_prep.cli.verbosity import quiet_option, say
+from tts_prep.cli.output import make_progress, quiet_option, say
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.option import OptionTable
@@ -43,7 +43,6 @@ def remove(
       tts-prep remove store --ids withdrawn.txt
     """
     from tts_prep.additions.add_columns import remove_columns
-    from tts_prep.cli.progress import make_progress
     from tts_prep.corrections.rows import Corrections
     from tts_prep.removal.rows import ids_of, remove_rows
 

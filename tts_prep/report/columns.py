@@ -15,7 +15,7 @@ from tts_prep.checks.findings import Measures
 from tts_prep.checks.measuring import NAMES
 from tts_prep.format.layout import FIXED_COLUMNS
 from tts_prep.loader import UtteranceDataset
-from tts_prep.preprocess.features.kinds import COLUMNS, FeatureArrays, FeatureColumn, hertz
+from tts_prep.preprocess.features.kinds import COLUMNS, FeatureArrays, FeatureColumn, all_features, hertz
 from tts_prep.quantities import number_text
 
 _FIRST = ("seconds", "phone_rate", "pitch", "loudness", "snr", "energy", "symbol_length")
@@ -103,8 +103,6 @@ def _columns(dataset: UtteranceDataset) -> Iterator[FeatureColumn]:
     if doors.others("features") and any(spec.added for spec in dataset.arrays.values()):
         # Packages of features need the libraries that make stores; a report without them shows built-in features.
         with contextlib.suppress(ImportError):
-            from tts_prep.preprocess.features.kinds import all_features
-
             others = (kind for kind in all_features() if kind.name not in doors.rows("features"))
             yield from (column for kind in others for column in kind.columns)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import PATH, READ_STORE, Integer, store_or_url, with_options
-from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.cli.output import make_progress, quiet_option, say, warn_without_compiler
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.paths import without_secret
 from tts_prep.preprocess.option import OptionTable
@@ -61,7 +61,6 @@ def report(
       tts-prep report store -o report.html --csv utterances.csv
       tts-prep report store-22k store-24k -o comparison.html
     """
-    from tts_prep.cli.progress import make_progress
     from tts_prep.report.page import write_report
     from tts_prep.report.summary import summarise, write_table
 
@@ -70,7 +69,7 @@ def report(
     with make_progress(sys.stderr) as progress:
         summary = summarise(store, gallery=gallery, seed=seed, progress=progress)
     if other is not None:
-        _compare(summary, other, output)
+        _compare(summary, summarise(other, gallery=0), output)
         return
     write_report(summary, output, max_sound * 1_000_000, per_reason=suspects, review=review)
     say(f"{output}: {count_text(len(summary.dataset), 'utterance')} on one page, {bytes_text(output.stat().st_size)}")
@@ -79,14 +78,12 @@ def report(
         say(f"{csv_file}: {count_text(len(summary.checked), 'utterance')}, {bytes_text(csv_file.stat().st_size)}")
 
 
-def _compare(summary: Summary, other: Path, output: Path) -> None:
+def _compare(first: Summary, second: Summary, output: Path) -> None:
     """Write a page about the differences of two stores."""
     from tts_prep.report.comparison import compare, write_comparison
-    from tts_prep.report.summary import summarise
 
-    second = summarise(other, gallery=0)
-    write_comparison(compare(summary, second), output)
-    compared = f"{len(summary.dataset):,} and {len(second.dataset):,} utterances compared"
+    write_comparison(compare(first, second), output)
+    compared = f"{len(first.dataset):,} and {len(second.dataset):,} utterances compared"
     say(f"{output}: {compared}, {bytes_text(output.stat().st_size)}")
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tts_prep.cli.options import OUTPUT_FILE, PATH, READ_STORE, with_options
-from tts_prep.cli.verbosity import quiet_option, say, warn_without_compiler
+from tts_prep.cli.output import quiet_option, say, warn_without_compiler
+from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
@@ -113,7 +114,6 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
     Example:
       tts-prep merge-decisions anna.csv ben.csv -o decisions.csv
     """
-    from tts_prep.errors import ConfigurationError
     from tts_prep.review.decisions import only_writer, read_table, write_decisions
     from tts_prep.review.merging import merge
 
@@ -132,8 +132,6 @@ def merge_decisions(decision_files: tuple[Path, ...], output: Path | None) -> No
 
 
 def _merged_lines(merged: Merged) -> Iterator[str]:
-    from tts_prep.errors import one_line
-
     for conflict in merged.conflicts:
         values = ", ".join(f"{value!r} ({name})" for name, value in conflict.values.items())
         yield one_line(f"{conflict.id}: {conflict.field}: {values}")

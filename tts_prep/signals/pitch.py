@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import distributions, packages_distributions, version
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError, MissingPackageError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, frame_padding, n_frames
@@ -282,7 +281,7 @@ class PitchFeature:
         pitch, voiced = result.pitch[: utterance.n_frames], result.voiced[: utterance.n_frames]
         return self.restored({"pitch": pitch, "voiced": voiced})
 
-    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+    def restored(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FeatureValues:
         """Return the values of one utterance from its arrays."""
         voiced = arrays["voiced"]
         remarks = () if voiced.any() else (("pitch", "no voiced frame"),)

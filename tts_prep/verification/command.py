@@ -11,14 +11,14 @@ import click
 
 from tts_prep import doors
 from tts_prep.cli.options import WRITTEN_STORE, store_or_url, with_options
-from tts_prep.cli.verbosity import quiet_option, say, verbosity_options
+from tts_prep.cli.output import make_progress, quiet_option, say, verbosity_options
 from tts_prep.errors import CannotReadError, TtsPrepError, one_line
 from tts_prep.format.files.paths import without_secret
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import bytes_text, count_text
 
 if TYPE_CHECKING:
-    from tts_prep.format.records.manifest import FileEntry
+    from tts_prep.format.records.manifest import FileEntry, Manifest
 
 
 _OPTIONS: Final = OptionTable(__file__)
@@ -78,7 +78,7 @@ def _verify(store: Path | str, cache: Path | None, cache_size: int | None) -> in
         found = f"{shown}: {len(faults)} of {len(sizes)} files are broken{again}"
         click.echo(one_line(f"tts-prep: error: {found}"), err=True)
         return 1
-    _say_intact(store, folder, f"{len(sizes)} files, {bytes_text(sum(sizes))}")
+    _say_intact(store, folder, read_manifest(folder), f"{len(sizes)} files, {bytes_text(sum(sizes))}")
     return 0
 
 
@@ -112,13 +112,12 @@ def _at_hand(
     return cached.folder, cached.fetch
 
 
-def _say_intact(store: Path | str, folder: Path, what: str) -> None:
+def _say_intact(store: Path | str, folder: Path, manifest: Manifest, what: str) -> None:
     """Print the files that are not part of an intact store, and a line about it."""
-    from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.make.folder import is_store_file
     from tts_prep.verification.files import other_files
 
-    others = other_files(folder, read_manifest(folder))
+    others = other_files(folder, manifest)
     for name in others:
         what = (
             "what a killed command left; it can be removed"
@@ -132,7 +131,6 @@ def _say_intact(store: Path | str, folder: Path, what: str) -> None:
 
 def _repair(store: Path, corpus: Path, jobs: int | None, given: dict[str, Any]) -> int:
     from tts_prep.cli.preparing import split_lists
-    from tts_prep.cli.progress import make_progress
     from tts_prep.preprocess.corpora.corpus import import_reader
     from tts_prep.preprocess.run import available_jobs
     from tts_prep.verification.repair import repair_store

@@ -291,11 +291,9 @@ def safe_load(text: str, what: str, *, with_tags: bool = False) -> Any:
 
 def _plain(loader: Any, _tag: str, node: Any) -> Any:
     """Return the values of a node, whatever its tag would make of them."""
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
+    if node.id == "mapping":
         return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
+    if node.id == "sequence":
         return loader.construct_sequence(node, deep=True)
     return loader.construct_scalar(node)
 

@@ -313,8 +313,7 @@ def test_shards_past_the_first_thousand_lie_in_folders_and_are_found_there(
     def name(number: int) -> str:
         return f"shards/{f'{number // 2:03d}/' if number >= 2 else ''}{number:05d}.h5"
 
-    runs = ("preprocess.make.shards", "preprocess.make.resuming")
-    for module in ("format.layout", "format.reindexing", *runs):
+    for module in ("format.layout", "format.reindexing", "preprocess.make.resuming"):
         monkeypatch.setattr(f"tts_prep.{module}.shard_name", name)
     config = Configuration(store=StoreConfig(shard_utterances=1))
     run(corpus, tmp_path / "store", config)

@@ -10,7 +10,6 @@ import sys
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from tts_prep.errors import StoreError, WriteError
@@ -19,7 +18,7 @@ from tts_prep.format.layout import MANIFEST, PARTIAL_SUFFIX
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
-@contextmanager
+@contextlib.contextmanager
 def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success sync it and rename it to ``path``.
 
@@ -63,7 +62,7 @@ def check_replaceable(path: Path) -> None:
         raise WriteError(f"{path}: is {kind}, expected a regular file; nothing was changed, give another path")
 
 
-@contextmanager
+@contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Convert an OSError in the block into a `WriteError` that names the file."""
     try:
@@ -86,7 +85,7 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-@contextmanager
+@contextlib.contextmanager
 def syncing(path: Path) -> Iterator[None]:
     """Sync a file in another thread while the block runs, which may read the file."""
     with ThreadPoolExecutor(1) as thread:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -282,7 +281,7 @@ def _end_kept(number: int, function: str) -> None:
         _KEPT[number, function].end()
 
 
-@contextmanager
+@contextlib.contextmanager
 def child_process(function: str) -> Iterator[ChildProcess]:
     """Yield a separate process, which ends with the block; see `ChildProcess`."""
     process = ChildProcess(function)

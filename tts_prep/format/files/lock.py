@@ -7,7 +7,6 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -31,7 +30,7 @@ class Lock:
     begun: bool = False
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     """Hold the lock of a store, exclusively or shared.
 
@@ -66,7 +65,7 @@ def locked(store: Path, *, shared: bool = False) -> Iterator[Lock]:
                     path.unlink(missing_ok=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def held(path: Path, subject: Path, advice: str) -> Iterator[None]:
     """Hold a file that is made for this, as the lock of another one, which is replaced when it is written.
 

@@ -9,13 +9,12 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _TRIES = 10
 
 
-@contextmanager
+@contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Make a folder for temporary files, and remove it at the end of the block.
 
@@ -47,7 +46,7 @@ def process_folder() -> Path:
     return _FOLDERS[place]
 
 
-@contextmanager
+@contextlib.contextmanager
 def holding_temporary_files() -> Iterator[Path]:
     """Let all temporary files, also those of libraries and of new workers, be in the folder of this process.
 

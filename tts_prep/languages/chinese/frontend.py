@@ -14,19 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
+from tts_prep.languages.chinese import pinyin
 from tts_prep.languages.chinese.latin import is_initials, spoken_latin
 from tts_prep.languages.chinese.normalization import normalize_chinese
-from tts_prep.languages.chinese.pinyin import (
-    ERHUA,
-    NEUTRAL,
-    Syllable,
-    initial_and_final,
-    ipa,
-    is_pinyin,
-    readings,
-    single_de,
-    spoken_tones,
-)
+from tts_prep.languages.chinese.pinyin import Syllable
 from tts_prep.languages.latin import english
 from tts_prep.preprocess.text.frontends import frontend as frontends
 from tts_prep.preprocess.text.language_codes import subtags
@@ -136,8 +127,8 @@ class MandarinFrontend(frontends.VocabFrontend):
             if kind == "hanzi":
                 for word in self._words(self._simplified(token)):
                     number += 1
-                    yield from (Syllable(character, pinyin, number) for character, pinyin in word)
-            elif kind == "latin" and is_pinyin(token):
+                    yield from (Syllable(character, reading, number) for character, reading in word)
+            elif kind == "latin" and pinyin.is_pinyin(token):
                 number += 1
                 yield Syllable("", _INTERJECTIONS.get(token[:-1], token[:-1]) + token[-1], number)
             elif kind == "latin" and token not in _SILENCES:
@@ -146,7 +137,7 @@ class MandarinFrontend(frontends.VocabFrontend):
                         f"expected pinyin with tones of 1 to 5, found {token[:20]!r}; write it in characters"
                     )
                 number += 1
-                yield from (Syllable("", pinyin, number) for pinyin in spoken_latin(token))
+                yield from (Syllable("", reading, number) for reading in spoken_latin(token))
             elif token.isdigit():
                 raise TextError(f"a digit, {token!r}, in {text[:60]!r}; drop --no-normalize")
             elif kind != "space" and token not in _SILENT:
@@ -156,12 +147,12 @@ class MandarinFrontend(frontends.VocabFrontend):
         """Segment characters into words, each a list of pairs (character, pinyin)."""
         pypinyin = self._pypinyin
         words = self._jieba.cut(characters)
-        others = readings(characters)
+        others = pinyin.readings(characters)
         end = 0
         for word, following in itertools.zip_longest(words, words[1:], fillvalue=""):
             start, end = end, end + len(word)
             if len(word) == 1 and word in _SINGLE:
-                read_alone = single_de(characters[:start], following) if word == "得" else _SINGLE[word]
+                read_alone = pinyin.single_de(characters[:start], following) if word == "得" else _SINGLE[word]
                 yield [(word, "huan2" if word == "还" and following[:1] in _RETURNED else read_alone)]
                 continue
             read = pypinyin.lazy_pinyin(
@@ -173,7 +164,7 @@ class MandarinFrontend(frontends.VocabFrontend):
             pairs = [(c, others.get(start + place, p)) for place, (c, p) in enumerate(pairs)] if others else pairs
             if len(word) == 3 and word[1] == "得" and word[0] not in "不只非":
                 pairs[1] = ("得", "de5")
-            if word in NEUTRAL:
+            if word in pinyin.NEUTRAL:
                 pairs[-1] = (pairs[-1][0], f"{pairs[-1][1][:-1]}5")
             # 小老虎 is 小 and 老虎, but 展览馆 is 展览 and 馆: third tones change first inside words of two.
             if len(word) == 3 and self._jieba.has_word(word[1:]) and not self._jieba.has_word(word[:2]):
@@ -199,13 +190,13 @@ class MandarinFrontend(frontends.VocabFrontend):
             symbols = self._spelled(element.pinyin)
         return [_PREFIX + symbol if self.vocab.lookup(_PREFIX + symbol) is not None else symbol for symbol in symbols]
 
-    def _spelled(self, pinyin: str) -> list[str]:
+    def _spelled(self, syllable: str) -> list[str]:
         """Return the symbols of a syllable. PaddleSpeech's table lacks the initials y and w, and has erhua finals."""
-        phones = initial_and_final(pinyin)
+        phones = pinyin.initial_and_final(syllable)
         if phones[0] in _SEMIVOWELS and phones[0] not in self.vocab:
-            final = _OWN_FINALS.get(pinyin[:-1].removesuffix("r"))
-            phones = [final + pinyin[-1] if final else phones[1], *phones[2:]]
-        if phones[-1] == ERHUA and ERHUA not in self.vocab:
+            final = _OWN_FINALS.get(syllable[:-1].removesuffix("r"))
+            phones = [final + syllable[-1] if final else phones[1], *phones[2:]]
+        if phones[-1] == pinyin.ERHUA and pinyin.ERHUA not in self.vocab:
             phones = [*phones[:-2], f"{phones[-2][:-1]}r{phones[-2][-1]}"]
         return phones
 
@@ -213,7 +204,7 @@ class MandarinFrontend(frontends.VocabFrontend):
         """Yield unknown symbols, words read as English, hyphens that are not spoken, and texts not in Mandarin."""
         yield from super().remarks(text, phonemes, language)
         for token in (match["latin"] for match in _TOKEN.finditer(text)):
-            if token and not (is_initials(token) or is_pinyin(token) or token in _SILENCES):
+            if token and not (is_initials(token) or pinyin.is_pinyin(token) or token in _SILENCES):
                 yield frontends.OTHER_LANGUAGE, f"en: {token}"
         yield from frontends.remarks_of_script(text, "zh")
 
@@ -243,12 +234,12 @@ def _named(language: str) -> str:
 
 def _is_all_pinyin(text: str) -> bool:
     tokens = re.findall(r"#?\w+", text)
-    return bool(tokens) and all(token in _SILENCES or token[0] == "#" or is_pinyin(token) for token in tokens)
+    return bool(tokens) and all(token in _SILENCES or token[0] == "#" or pinyin.is_pinyin(token) for token in tokens)
 
 
 def _is_toned(text: str) -> bool:
     """Return whether a text has pinyin with tones, and no Chinese characters: its other words are no English."""
-    return not _ANY_HANZI.search(text) and any(map(is_pinyin, text.split()))
+    return not _ANY_HANZI.search(text) and any(map(pinyin.is_pinyin, text.split()))
 
 
 def _spoken(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
@@ -257,7 +248,9 @@ def _spoken(elements: Sequence[Syllable | str]) -> list[Syllable | str]:
     for pause, group in itertools.groupby(_with_erhua(elements), lambda element: element in _PAUSES):
         phrase = list(group)
         # Prosody marks do not interrupt a phrase.
-        tones = iter(() if pause else spoken_tones([element for element in phrase if isinstance(element, Syllable)]))
+        tones = iter(
+            () if pause else pinyin.spoken_tones([element for element in phrase if isinstance(element, Syllable)])
+        )
         result += [element if isinstance(element, str) else next(tones) for element in phrase]
     return result
 
@@ -284,7 +277,7 @@ def _ipa(elements: Sequence[Syllable | str]) -> str:
         if isinstance(element, str):
             text += element
             continue
-        text += (" " if text and element.word != word else "") + ipa(element.pinyin)
+        text += (" " if text and element.word != word else "") + pinyin.ipa(element.pinyin)
         word = element.word
     return text
 

@@ -1,13 +1,12 @@
 """Pad sequences of different lengths into one array."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batching.buffers import Buffers, FreshBuffers
 
@@ -25,7 +24,7 @@ def pad_sequences(
     axis: int = -1,
     pad_to_multiple: int = 1,
     buffers: Buffers = FreshBuffers(),
-) -> tuple[Array, Lengths]:
+) -> tuple[npt.NDArray[Any], Lengths]:
     """Copy sequences into one new array, padded at the end: ids [T], waveforms [T] or [C, T], and others.
 
     Every element of the result is written once. Values are converted, not scaled.
@@ -66,7 +65,7 @@ def pad_sequences(
     return fill(arrays, len(arrays), 0, pad_value, dtype, buffers, pad_to_multiple, axis)
 
 
-def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
+def _checked_axis(arrays: Sequence[npt.NDArray[Any]], axis: int) -> int:
     """Return an axis counted from the first.
 
     Raises:
@@ -89,7 +88,7 @@ def _checked_axis(arrays: Sequence[Array], axis: int) -> int:
 
 
 def fill(
-    sequences: Sequence[Array],
+    sequences: Sequence[npt.NDArray[Any]],
     size: int,
     longest: int,
     pad_value: npt.ArrayLike,
@@ -97,8 +96,8 @@ def fill(
     buffers: Buffers,
     pad_to_multiple: int = 1,
     axis: int = 0,
-    finish: Callable[[int, Array, Array], object] | None = None,
-) -> tuple[Array, Lengths]:
+    finish: Callable[[int, npt.NDArray[Any], npt.NDArray[Any]], object] | None = None,
+) -> tuple[npt.NDArray[Any], Lengths]:
     """Copy sequences into one array, padded at the end, followed by empty rows up to `size`.
 
     Shapes are not checked: `pad_sequences` checks those of a user, and the dataset has checked those of a store.
@@ -138,13 +137,13 @@ def fill(
 
 
 def pad_arrays(
-    arrays: Mapping[str, Sequence[Array]],
+    arrays: Mapping[str, Sequence[npt.NDArray[Any]]],
     specs: Mapping[str, ArraySpec],
     size: int,
     lengths: Mapping[str, int],
     buffers: Buffers,
     padding: Mapping[str, Padding],
-) -> tuple[dict[str, Array], dict[str, Lengths]]:
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Lengths]]:
     """Pad arrays. Return also the lengths of those with an axis of their own.
 
     Integers become int64, as embeddings require, and other numbers float32.
@@ -161,7 +160,7 @@ def pad_arrays(
         ConfigurationError: an array has one row per sample, and the batch has no waveform; or integers would be padded
             with a fraction.
     """
-    padded: dict[str, Array] = {}
+    padded: dict[str, npt.NDArray[Any]] = {}
     own: dict[str, Lengths] = {}
     for name, values in arrays.items():
         spec = specs[name]
@@ -179,7 +178,7 @@ def pad_arrays(
     return padded, own
 
 
-def padding_of(name: str, padding: Mapping[str, Padding], spec: ArraySpec, dtype: npt.DTypeLike) -> Array:
+def padding_of(name: str, padding: Mapping[str, Padding], spec: ArraySpec, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return the value with which an array is padded, or one for each number of its rows.
 
     Raises:
@@ -214,7 +213,7 @@ def pad_spectrograms(
     dtype: npt.DTypeLike = np.float32,
     pad_to_multiple: int = 1,
     buffers: Buffers = FreshBuffers(),
-) -> tuple[Array, Lengths]:
+) -> tuple[npt.NDArray[Any], Lengths]:
     """Pad spectrograms, each [F, T], to [B, F, T]; with `time_major` each [T, F] to [B, T, F].
 
     Spectrograms may have a leading axis of channels: [C, F, T] becomes [B, C, F, T].

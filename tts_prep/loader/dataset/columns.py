@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, broken
 from tts_prep.format.hdf5.columns import CategoryColumn, Column, TextColumn
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.dataset.selection import Positions, Rows, gather, row_at, select_rows
 from tts_prep.loader.dataset.store import Store
 
@@ -76,7 +75,7 @@ class CategoryValues(Sequence[str]):
         table: the distinct values in the store, sorted.
     """
 
-    def __init__(self, codes: Array, table: Sequence[str]) -> None:
+    def __init__(self, codes: npt.NDArray[Any], table: Sequence[str]) -> None:
         self.codes = codes
         self.table = tuple(table)
 
@@ -101,7 +100,7 @@ class CategoryValues(Sequence[str]):
             raise broken(f"category code {code} is out of range for {len(self.table)} categories")
         return self.table[code]
 
-    def checked_codes(self) -> Array:
+    def checked_codes(self) -> npt.NDArray[Any]:
         """Check that all codes are in the table, and return them.
 
         Raises:
@@ -132,7 +131,7 @@ class CategoryValues(Sequence[str]):
         return f"<CategoryValues: {len(self):,} of {{{names}}}>"
 
 
-ColumnValues: TypeAlias = "Array | TextValues | CategoryValues"
+ColumnValues: TypeAlias = "npt.NDArray[Any] | TextValues | CategoryValues"
 
 
 class FixedColumns:

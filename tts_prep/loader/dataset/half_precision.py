@@ -5,20 +5,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.format.hdf5.datasets import Array
-
 # Bits of a shifted float16 to keep: all except three copies of its sign.
 _KEPT: Final = np.int32(-0x70000001)
 # Exponents are biased by 127 in float32 and by 15 in float16.
 _SCALE: Final = np.float32(2.0 ** (127 - 15))
 
 
-def is_half(array: Array) -> bool:
+def is_half(array: npt.NDArray[Any]) -> bool:
     """Return whether an array holds float16 values."""
     return array.dtype == np.float16
 
 
-def half_bits(array: Array) -> npt.NDArray[np.int16]:
+def half_bits(array: npt.NDArray[Any]) -> npt.NDArray[np.int16]:
     """Return the bits of a float16 array as integers, without a copy."""
     return array.view("<i2")
 
@@ -44,6 +42,6 @@ def widen(bits: npt.NDArray[np.int32], offset: float) -> npt.NDArray[np.float32]
     return values
 
 
-def widened(stored: Array, offset: float) -> npt.NDArray[np.float32]:
+def widened(stored: npt.NDArray[Any], offset: float) -> npt.NDArray[np.float32]:
     """Return finite float16 values as a new float32 array, plus an offset; see `widen`."""
     return widen(half_bits(stored).astype(np.int32), offset)

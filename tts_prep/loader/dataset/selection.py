@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, one_line
-from tts_prep.format.hdf5.datasets import Array
 
 Rows: TypeAlias = "range | npt.NDArray[np.int64]"
 Positions: TypeAlias = "Sequence[int] | Sequence[bool] | npt.NDArray[Any]"
@@ -57,7 +56,7 @@ def select_rows(rows: Rows, positions: slice | Positions) -> Rows:
     return wanted
 
 
-def _positions_of(wanted: Array, n_rows: int) -> npt.NDArray[np.int64]:
+def _positions_of(wanted: npt.NDArray[Any], n_rows: int) -> npt.NDArray[np.int64]:
     """Return the positions that an array of another kind stands for; see `select_rows`."""
     if wanted.dtype == np.bool_:
         if wanted.shape != (n_rows,):
@@ -84,7 +83,7 @@ def as_slice(rows: range) -> slice:
     return slice(rows.start, rows.stop if rows.stop >= 0 else None, rows.step)
 
 
-def gather(values: Array, rows: Rows) -> Array:
+def gather(values: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
     """Return the values at rows, read-only: a view if the rows are a range, else a copy."""
     if isinstance(rows, range):
         return values[as_slice(rows)]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from tts_prep.format.contents.index import Index
 from tts_prep.format.decoding import Record
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import MANIFEST
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.manifest import Manifest
@@ -64,7 +63,7 @@ def parse_statistics(store: Path, manifest: Manifest, index: Index, spec: ArrayS
 
 
 def statistics_of_rows(
-    utterances: Iterable[tuple[int, Array]], row_shape: tuple[int, ...], n_speakers: int
+    utterances: Iterable[tuple[int, npt.NDArray[Any]]], row_shape: tuple[int, ...], n_speakers: int
 ) -> RowStatistics:
     """Compute the statistics of the rows of an array in float64.
 

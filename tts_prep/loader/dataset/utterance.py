@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tts_prep import doors
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.dataset.metadata import StoreMetadata
 
@@ -25,7 +24,7 @@ class _HasArrays(Protocol):
     @property
     def arrays(self) -> Mapping[str, ArraySpec]: ...
     def _field(self, name: str, row: int) -> Any: ...
-    def _array(self, name: str, row: int) -> Array: ...
+    def _array(self, name: str, row: int) -> npt.NDArray[Any]: ...
     def _selected(self, rows: range) -> Any: ...
 
 
@@ -67,9 +66,9 @@ class Utterance:
     speaker: str
     speaker_code: int
     seconds: float
-    mel: Array = field(repr=False)
-    phonemes: Array = field(repr=False)
-    waveform: Array | None = field(repr=False)
+    mel: npt.NDArray[Any] = field(repr=False)
+    phonemes: npt.NDArray[Any] = field(repr=False)
+    waveform: npt.NDArray[Any] | None = field(repr=False)
     meta: Mapping[str, str | float]
     store: StoreMetadata = field(repr=False)
     arrays: UtteranceArrays = field(repr=False)
@@ -80,7 +79,7 @@ class Utterance:
             f"{len(self.phonemes):,} phonemes>"
         )
 
-    def __getattr__(self, name: str) -> Array:
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
         # Called for fields that are not made yet, and for names that are no fields.
         made = self.__dict__
         if "_dataset" in made and name in self.__dataclass_fields__:
@@ -96,9 +95,9 @@ class Utterance:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @property
-    def _stored_mel(self) -> Array:
+    def _stored_mel(self) -> npt.NDArray[Any]:
         """The mel as the store has it: float16 without the offset of the store."""
-        stored: Array | None = self.__dict__.get("_mel")
+        stored: npt.NDArray[Any] | None = self.__dict__.get("_mel")
         return self.mel if stored is None else stored
 
     @property
@@ -131,7 +130,7 @@ class Utterance:
         return html
 
 
-class UtteranceArrays(Mapping[str, Array]):
+class UtteranceArrays(Mapping[str, npt.NDArray[Any]]):
     """The arrays of one utterance by name; see `UtteranceDataset.views`."""
 
     def __init__(self, dataset: _HasArrays, row: int) -> None:
@@ -147,7 +146,7 @@ class UtteranceArrays(Mapping[str, Array]):
         """Dtype, shape and axis of each array."""
         return self._dataset.arrays
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._dataset.arrays:
             raise KeyError(name)
         return self._dataset._array(name, self._row)

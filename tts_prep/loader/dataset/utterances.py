@@ -14,17 +14,10 @@ import numpy.typing as npt
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.checksums import json_sha256
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS, COUNTED, FIXED_COLUMNS
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.loader.batch_info import BatchInfo, info_of
-from tts_prep.loader.dataset.columns import (
-    CategoryValues,
-    Columns,
-    ColumnValues,
-    FixedColumns,
-    TextValues,
-)
+from tts_prep.loader.dataset.columns import CategoryValues, Columns, ColumnValues, FixedColumns, TextValues
 from tts_prep.loader.dataset.half_precision import widened
 from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, Rows, row_at, select_rows
@@ -238,7 +231,7 @@ class UtteranceDataset(FixedColumns):
         row_shape = tuple(spec.row_shape) if spec else ()
         return statistics_of_rows(self._rows_of(name, row_shape), row_shape, len(self.speakers))
 
-    def _rows_of(self, name: str, row_shape: tuple[int, ...]) -> Iterator[tuple[int, Array]]:
+    def _rows_of(self, name: str, row_shape: tuple[int, ...]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """Yield for each utterance its speaker code and the rows of an array that its statistics count."""
         mask = COUNTED.get(name)
         mask = mask if mask in self.arrays else None
@@ -466,7 +459,7 @@ class UtteranceDataset(FixedColumns):
         """
         return doors.need("datasets", "arrow")(self.columns, columns)
 
-    def views(self, name: str) -> list[Array]:
+    def views(self, name: str) -> list[npt.NDArray[Any]]:
         """Return an array as one read-only view per utterance; mels stored as float16 are float32 copies.
 
         Args:
@@ -485,7 +478,7 @@ class UtteranceDataset(FixedColumns):
                 view.flags.writeable = False
         return views
 
-    def _array(self, name: str, row: int) -> Array:
+    def _array(self, name: str, row: int) -> npt.NDArray[Any]:
         """Return an array of a row of the store, selected or not, as `views` does."""
         spec = self._spec(name)
         if spec.failures or spec.columns is None or (name == "mel" and self._is_half):
@@ -588,7 +581,7 @@ class UtteranceDataset(FixedColumns):
     def _datasets(self) -> Sequence[UtteranceDataset]:
         return [self]
 
-    def _places(self) -> Array | None:
+    def _places(self) -> npt.NDArray[Any] | None:
         """Return the rows of `Store.row_table` for a batch; None if there is no table."""
         table = self._store.row_table()
         return None if table is None else table.take(self.indices, axis=0)
@@ -638,7 +631,7 @@ class RowsOfStores(Sequence[Utterance]):
         self._datasets, self._rows, self.batch_info = datasets, rows, batch_info
         self.indices = np.array(rows, np.int64)
 
-    def _places(self) -> Array | None:
+    def _places(self) -> npt.NDArray[Any] | None:
         tables: list[Any] = [dataset._store.row_table() for dataset in self._datasets]
         if any(table is None for table in tables):
             return None

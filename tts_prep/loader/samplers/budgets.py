@@ -3,13 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.hdf5.datasets import Array
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,12 @@ class Limits:
         return size - size % self.multiple_of if size >= self.multiple_of else size
 
 
-def whole_lengths(lengths: Array) -> Array:
+def whole_lengths(lengths: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the length of each utterance, [n]: the sum of its parts, where lengths are [n, k]."""
     return lengths if lengths.ndim == 1 else lengths.sum(axis=1, dtype=np.int64)
 
 
-def padded_lengths(lengths: Array) -> npt.NDArray[np.int64]:
+def padded_lengths(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return the padded length of a batch of the first utterance, of the first two, and so on, [n].
 
     Args:
@@ -81,7 +80,7 @@ def padded_lengths(lengths: Array) -> npt.NDArray[np.int64]:
 
 
 def check_budgets(
-    budgets: Sequence[Budget], max_frames: int | None, main: str, fields: Mapping[str, Array]
+    budgets: Sequence[Budget], max_frames: int | None, main: str, fields: Mapping[str, npt.NDArray[Any]]
 ) -> tuple[Budget, ...]:
     """Return the budget of `max_frames` and all other budgets.
 
@@ -101,7 +100,7 @@ def check_budgets(
 
 
 def find_over_budget(
-    fields: Mapping[str, Array], budgets: Sequence[Budget], max_frames: int | None, main: str, *, drop: bool
+    fields: Mapping[str, npt.NDArray[Any]], budgets: Sequence[Budget], max_frames: int | None, main: str, *, drop: bool
 ) -> npt.NDArray[np.int64]:
     """Return the positions of utterances that exceed a budget by themselves.
 

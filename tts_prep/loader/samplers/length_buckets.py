@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, SamplingError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.loader.batch_info import BatchShape
 from tts_prep.loader.randomness import BlockedPermutation, check_seed, digest, permutation, random_words, sort_order
 from tts_prep.loader.samplers import buckets
@@ -493,7 +492,7 @@ class LengthBucketBatchSampler(Sampler[list[int]]):
         order = np.argsort(keys.astype(np.uint16) if len(longest) <= 1 << 16 else keys, kind="stable")
         return self._cutter.cut(positions[order], counts, longest, word)
 
-    def _buckets(self, lengths: Array, epoch: int | None) -> tuple[Int64Array, Int64Array]:
+    def _buckets(self, lengths: npt.NDArray[Any], epoch: int | None) -> tuple[Int64Array, Int64Array]:
         """Return the bucket of each length, and the longest length of each bucket, in descending order.
 
         In descending order, the bucket of a batch's first utterance bounds the length of the batch.
@@ -590,7 +589,7 @@ def _mask(size: int, positions: Int64Array) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, Array]:
+def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[str, npt.NDArray[Any]]:
     fields = lengths if isinstance(lengths, Mapping) else {"n_frames": lengths}
     if not fields:
         raise ConfigurationError("lengths: expected at least one field, found none")
@@ -602,7 +601,7 @@ def _check_fields(lengths: npt.ArrayLike | Mapping[str, npt.ArrayLike]) -> dict[
     return checked
 
 
-def _check_lengths(name: str, lengths: npt.ArrayLike) -> Array:
+def _check_lengths(name: str, lengths: npt.ArrayLike) -> npt.NDArray[Any]:
     array = np.asarray(lengths)
     if array.size == 0:
         raise SamplingError("there are no lengths; did a filter remove all utterances?")

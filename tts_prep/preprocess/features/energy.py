@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.features.kinds import ENERGY, FeatureKind, setting, settings_of
@@ -48,7 +47,7 @@ class EnergyFeature:
     def source(self, utterance_id: str, speaker: str) -> None:
         """Return None: energy is computed from the recording."""
 
-    def restored(self, arrays: Mapping[str, Array]) -> FeatureValues:
+    def restored(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FeatureValues:
         """Return the values of one utterance from its arrays."""
         return FeatureValues(arrays)
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError
 from tts_prep.format.contents.array_file import checked_values
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
@@ -49,7 +48,7 @@ class FeatureInput:
     n_frames: int
     extractor: MelExtractor
     read: Callable[[], Waveform] = field(repr=False)
-    known: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    known: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
     cut: Cut | None = None
     read_again: Callable[[MelConfig, ReadingConfig], Waveform] | None = field(default=None, repr=False)
     row: SourceUtterance | None = field(default=None, repr=False)
@@ -104,7 +103,7 @@ class FeatureValues:
         remarks: pairs (kind, what) that the run counts, such as ``("pitch", "all frames unvoiced")``.
     """
 
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, npt.NDArray[Any]]
     counted: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
     remarks: tuple[tuple[str, str], ...] = ()
 

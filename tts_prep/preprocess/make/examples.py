@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AudioError
-from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
@@ -43,7 +42,7 @@ class Example:
         key: the key of the planned row; see `tts_prep.preprocess.plan.shard_plans.PlannedUtterance.key`.
     """
 
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, npt.NDArray[Any]]
     row: Mapping[str, Any]
     statistics: MelStatistics
     features: tuple[FeatureValues, ...] = ()
@@ -111,7 +110,7 @@ def row_of(utterance: SourceUtterance, phoneme_text: str, columns: Mapping[str, 
     return {**text, **utterance.meta, **columns}
 
 
-def lengths_of(arrays: Mapping[str, Array]) -> dict[str, int]:
+def lengths_of(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
     """Return the number of rows of an utterance by axis."""
     return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
 
@@ -140,11 +139,11 @@ def needs_energy(features: Iterable[Feature]) -> bool:
     return any(getattr(feature, "needs_energy", False) for feature in features)
 
 
-def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, Array]:
+def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[str, npt.NDArray[Any]]:
     """Return ``mel``, and ``energy`` if a feature needs it, computed in the same pass: the frames of its alignment."""
     if needs_energy(recipe.features):
         mel, energy = recipe.extractor.with_energy(recording.waveform)
-        known: dict[str, Array] = {"mel": mel, "energy": energy}
+        known: dict[str, npt.NDArray[Any]] = {"mel": mel, "energy": energy}
     else:
         known = {"mel": recipe.extractor(recording.waveform)}
     if recording.aligned is None:
@@ -154,18 +153,20 @@ def _mel_and_energy(recording: CleanedRecording, recipe: ShardRecipe) -> dict[st
     return {name: values[:n_frames] for name, values in known.items()}
 
 
-def stored_mel(mel: Mel, dtype: str, offset: float) -> Array:
+def stored_mel(mel: Mel, dtype: str, offset: float) -> npt.NDArray[Any]:
     """Return mel values in the stored dtype. At half precision they are centred in their range by ``offset``."""
     if dtype == "float32":
         return mel
-    centred: Array = mel - np.float32(offset)
+    centred: npt.NDArray[Any] = mel - np.float32(offset)
     largest = float(np.abs(centred).max(initial=0))
     if largest > float(np.finfo(dtype).max):
         raise AudioError(f"mel values of up to {largest:g} do not fit into {dtype}; store the mel as float32")
     return centred.astype(dtype)
 
 
-def _stored_waveform(recording: CleanedRecording, config: Configuration, dtype: str, remark: Remark) -> Array:
+def _stored_waveform(
+    recording: CleanedRecording, config: Configuration, dtype: str, remark: Remark
+) -> npt.NDArray[Any]:
     """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
     waveform, factor = leveled(recording.waveform, config.mel)
     aligned = aligned_waveform(waveform, config.mel)

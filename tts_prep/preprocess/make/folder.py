@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +38,7 @@ _STORE_FILE = re.compile(rf"{re.escape(layout.LOCK)}|{re.escape(PURPOSE)}|({_FIL
 _DATA_FILE = re.compile(rf"(?P<name>.*\d\.h5){_PARTIAL}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
     """Create the folder of a store if necessary, and hold its lock.
 
@@ -76,7 +75,7 @@ def locked_folder(store: Path, *, shared: bool = False) -> Iterator[Lock]:
                 store.rmdir()  # if it is still empty
 
 
-@contextmanager
+@contextlib.contextmanager
 def tidied(store: Path) -> Iterator[None]:
     """Create the folder of shards, and remove temporary files before and after the block."""
     with writing(store):

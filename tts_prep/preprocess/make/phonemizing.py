@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -83,7 +82,7 @@ _MAX_CACHED_LENGTH: Final = 400
 """The bounds of the cache: with phonemes, at most some 8 MiB in every process."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def text_errors(config: TextConfig, text: str) -> Iterator[None]:
     """Convert unexpected exceptions of a library to `TextError`, so that one text does not end the run."""
     try:

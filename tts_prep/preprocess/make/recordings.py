@@ -13,10 +13,9 @@ import numpy as np
 
 from tts_prep import doors
 from tts_prep.errors import AudioError, CorpusChangedError
+from tts_prep.preprocess.audio import framing
 from tts_prep.preprocess.audio.cleaning import TRIMMED_END, TRIMMED_START, CleaningConfig, Cut, margin_samples
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
-from tts_prep.preprocess.audio.framing import Samples, Waveform, as_float
-from tts_prep.preprocess.audio.framing import n_frames as frame_count
 from tts_prep.preprocess.audio.reading import read_samples, read_within
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
@@ -34,7 +33,7 @@ def read_utterance(
     remarks: list[str] | None = None,
     *,
     keeps_16_bits: bool = False,
-) -> Samples:
+) -> framing.Samples:
     """Read the recording of an utterance, or its excerpt.
 
     Args:
@@ -81,7 +80,7 @@ class CleanedRecording:
         remarks: remarks that a run counts.
     """
 
-    waveform: Samples
+    waveform: framing.Samples
     cut: Cut | None
     aligned: AlignedUtterance | None
     columns: Mapping[str, float]
@@ -132,7 +131,7 @@ def keeps_16_bits(cleaning: CleaningConfig) -> bool:
 
 
 def cleaned(
-    samples: Samples,
+    samples: framing.Samples,
     config: Configuration,
     name: str,
     aligned: AlignedUtterance | None = None,
@@ -152,7 +151,7 @@ def cleaned(
     cleans = not keeps_16_bits(cleaning)
     if not aligned and not cleans:
         return CleanedRecording(samples, None, None, {}, tuple(remarks))
-    waveform, step = as_float(samples), partial(doors.need, "cleaning")
+    waveform, step = framing.as_float(samples), partial(doors.need, "cleaning")
     cut: Cut | None = None
     columns: dict[str, float] = {}
     found = [*remarks]
@@ -177,7 +176,9 @@ def cleaned(
     return CleanedRecording(waveform, cut, aligned, columns, tuple(found))
 
 
-def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig) -> Waveform:
+def read_as(
+    recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, reading: ReadingConfig
+) -> framing.Waveform:
     """Return the waveform of which a store with other mel and reading settings would compute its mel.
 
     Raises:
@@ -185,13 +186,13 @@ def read_as(recipe: ShardRecipe, utterance: SourceUtterance, mel: MelConfig, rea
         ConfigurationError: the settings contradict those of cleaning.
     """
     other = replace(recipe, config=replace(recipe.config, mel=mel, reading=reading))
-    return as_float(read_recording(utterance, other).waveform)
+    return framing.as_float(read_recording(utterance, other).waveform)
 
 
-def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> Waveform:
+def read_again(recipe: ShardRecipe, utterance: SourceUtterance, n_frames: int) -> framing.Waveform:
     """Return the recording of an utterance whose mel is already stored, cut in the same way."""
-    waveform = as_float(read_recording(utterance, recipe).waveform)
-    found = frame_count(len(waveform), recipe.config.mel)
+    waveform = framing.as_float(read_recording(utterance, recipe).waveform)
+    found = framing.n_frames(len(waveform), recipe.config.mel)
     if found < n_frames:
         raise CorpusChangedError(
             f"{recipe.root / utterance.audio}: has {found:,} frames, its stored mel has {n_frames:,}; use the "

@@ -1,7 +1,5 @@
 """Make one shard: a pure function of its plan and the settings."""
 
-from __future__ import annotations
-
 import contextlib
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -15,22 +13,12 @@ import numpy as np
 
 from tts_prep import doors
 from tts_prep.errors import TtsPrepError, UtteranceError, WorkerError
+from tts_prep.format import layout
 from tts_prep.format.assembly import StoredShard
 from tts_prep.format.contents.shard import HEADER, ShardHeader, header_text
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.hdf5.writer import write_arrays, write_dataset, write_file, write_number, write_string, write_texts
-from tts_prep.format.layout import (
-    ARRAYS,
-    CATEGORY,
-    FIXED_COLUMNS,
-    KEY_BYTES,
-    NUMBER,
-    NUMBER_DTYPES,
-    ROW_KEYS,
-    TEXT,
-    shard_name,
-)
 from tts_prep.format.records.failures import Failure
 from tts_prep.format.records.manifest import FileEntry
 from tts_prep.format.records.remarks import Remarks
@@ -133,7 +121,7 @@ class _Shard:
     def finished(self) -> MadeShard | None:
         """Return the shard if it exists with the same key, with the array files that it lacked."""
         plan, recipe, store = self.plan, self.recipe, self.store
-        if not (plan.old or (store / shard_name(plan.number)).exists()):
+        if not (plan.old or (store / layout.shard_name(plan.number)).exists()):
             return None
         from tts_prep.preprocess.make.resuming import finished_shard
 
@@ -154,8 +142,8 @@ class _Shard:
     def made(self, beside_others: bool, advance: Callable[[tuple[int, float]], None]) -> MadeShard:
         """Make the rows, and write them and their arrays."""
         header, examples = self._examples(beside_others, advance)
-        columns = {**self.plan.columns, **dict.fromkeys(self.recipe.config.cleaning.columns, NUMBER)}
-        name = shard_name(self.plan.number)
+        columns = {**self.plan.columns, **dict.fromkeys(self.recipe.config.cleaning.columns, layout.NUMBER)}
+        name = layout.shard_name(self.plan.number)
         path = self.store / name
         with writing(path):
             path.parent.mkdir(exist_ok=True)
@@ -172,8 +160,8 @@ class _Shard:
         from tts_prep.preprocess.make.array_files import write_array_files
 
         lengths = {
-            layout.axis: [len(example.arrays[name]) for example in examples]
-            for name, layout in ARRAYS.items()
+            array.axis: [len(example.arrays[name]) for example in examples]
+            for name, array in layout.ARRAYS.items()
             if name in header.arrays
         }
         ids, speakers = ([example.row[name] for example in examples] for name in ("id", "speaker"))
@@ -297,20 +285,20 @@ def write_rows(
         for name, spec in header.arrays.items()
     }
     keys = np.frombuffer(b"".join(example.key for example in examples), np.uint8)
-    write_dataset(file, ROW_KEYS, keys.reshape(-1, KEY_BYTES))
+    write_dataset(file, layout.ROW_KEYS, keys.reshape(-1, layout.KEY_BYTES))
     _write_columns(file.create_group("columns"), columns, examples, starts)
 
 
 def _write_columns(
     group: h5py.Group, extra: Mapping[str, str], examples: list[Example], starts: Mapping[str, Array]
 ) -> None:
-    for name, kind in {**FIXED_COLUMNS, **extra}.items():
-        if kind in (TEXT, CATEGORY):
+    for name, kind in {**layout.FIXED_COLUMNS, **extra}.items():
+        if kind in (layout.TEXT, layout.CATEGORY):
             write_texts(group, name, [str(example.row.get(name, "")) for example in examples], kind)
         elif name in ("seconds", *extra):
             values = [example.row.get(name, np.nan) for example in examples]
-            write_number(group, name, values, NUMBER_DTYPES["seconds"])
+            write_number(group, name, values, layout.NUMBER_DTYPES["seconds"])
     for name, positions in starts.items():
-        layout = ARRAYS[name]
-        write_number(group, layout.start_column, positions[:-1], NUMBER_DTYPES[layout.start_column])
-        write_number(group, layout.length_column, np.diff(positions), NUMBER_DTYPES[layout.length_column])
+        array = layout.ARRAYS[name]
+        write_number(group, array.start_column, positions[:-1], layout.NUMBER_DTYPES[array.start_column])
+        write_number(group, array.length_column, np.diff(positions), layout.NUMBER_DTYPES[array.length_column])

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import filecmp
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -81,7 +80,7 @@ class StoreTransaction:
     asked: Asked
 
     @classmethod
-    @contextmanager
+    @contextlib.contextmanager
     def begin(cls, store: Path, change: Change, asked: Asked = Asked()) -> Iterator[StoreTransaction]:
         """Hold the lock of a store, and a folder for temporary files, during a block.
 
@@ -224,7 +223,7 @@ class StoreTransaction:
         is_same = manifest.plan == plan_sha256(planned.known)
         return is_same and planned.has_places_of(self.store, manifest.failures.rows)
 
-    @contextmanager
+    @contextlib.contextmanager
     def build(self, purpose: object = None, configuration: Mapping[str, Any] | None = None) -> Iterator[Path]:
         """Yield the folder in which to build the store. When the block ends, the change is complete.
 
@@ -253,7 +252,7 @@ class StoreTransaction:
         found = self._unfinished
         return found is None or found["configuration"] == configuration
 
-    @contextmanager
+    @contextlib.contextmanager
     def _own_folder(self) -> Iterator[None]:
         _refuse_links(self.folder)
         if self.change is Change.PART:
@@ -267,7 +266,7 @@ class StoreTransaction:
             yield
         self.lock.begun = False
 
-    @contextmanager
+    @contextlib.contextmanager
     def _replacement(self, purpose: str) -> Iterator[Path]:
         """Yield the folder beside the store; afterwards exchange the two."""
         folder = replacement_folder(self.store)

@@ -1,7 +1,5 @@
 """Where jobs run: in this process, in worker processes, or on another backend."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -16,7 +16,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -34,7 +33,7 @@ comes from anywhere.
 """
 
 
-@contextmanager
+@contextlib.contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables of this process, and of those that it starts, in this block."""
     before = {name: os.environ.get(name) for name in values}
@@ -359,7 +358,7 @@ def _stopped_text(processes: Sequence[int]) -> str:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _root_as_working_folder() -> Iterator[None]:
     """With Python 3.10, work in the root folder, from which a process started in this block can import nothing."""
     if sys.version_info >= (3, 11) or working_folder() is None:
@@ -374,7 +373,7 @@ def _root_as_working_folder() -> Iterator[None]:
         os.close(before)
 
 
-@contextmanager
+@contextlib.contextmanager
 def working_in(folder: str | None) -> Iterator[None]:
     """Work in a folder in this block, and after it in the one before; one that is None or was removed is left out."""
     before = working_folder()
@@ -399,7 +398,7 @@ def working_folder() -> str | None:
         return None
 
 
-@contextmanager
+@contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
     """Block SIGINT, SIGTERM and SIGHUP in processes started in this block, which the parent process ends.
 
@@ -416,7 +415,7 @@ def _signals_blocked() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _handlers_deferred() -> Iterator[None]:
     """Call Python's handlers of signals after the block.
 

@@ -16,14 +16,7 @@ from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataloader import DataLoader
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.samplers.base import check_batch_size
-from tts_prep.recipes.kaldi_files import (
-    ark_path,
-    parse_ark_entry,
-    parse_store_entry,
-    read_ark,
-    read_tables,
-    store_entry,
-)
+from tts_prep.recipes import kaldi_files
 from tts_prep.recipes.speechain.batches import FixedBatches, cut_blocks, select_positions
 from tts_prep.recipes.speechain.configuration import check_keys, check_paths, check_types
 
@@ -67,7 +60,8 @@ class SpeechTextDataset(DatasetMixin):
         self._features = self._read_features(check_paths("src_data", src_data))
         labels = None if tgt_label is None else self._read_labels(check_paths("tgt_label", tgt_label))
         metas = {
-            kind: read_tables(check_paths(f"meta_info.{kind}", paths)) for kind, paths in (meta_info or {}).items()
+            kind: kaldi_files.read_tables(check_paths(f"meta_info.{kind}", paths))
+            for kind, paths in (meta_info or {}).items()
         }
         tables = [table for table in (labels, *metas.values()) if table is not None]
         self.ids = [uid for uid in self._features if all(uid in table for table in tables)]
@@ -94,16 +88,16 @@ class SpeechTextDataset(DatasetMixin):
             yield from ((uid, (path, row)) for row, uid in enumerate(store.id))
             return
         base = Path(path).parent
-        for uid, value in read_tables([path]).items():
-            ark = parse_ark_entry(value)
+        for uid, value in kaldi_files.read_tables([path]).items():
+            ark = kaldi_files.parse_ark_entry(value)
             if ark is not None:
-                yield uid, (f"{ark_path(base, ark[0])}:{ark[1]}", -1)
+                yield uid, (f"{kaldi_files.ark_path(base, ark[0])}:{ark[1]}", -1)
                 continue
-            entry = parse_store_entry(value)
+            entry = kaldi_files.parse_store_entry(value)
             if entry is None and not value.endswith(".npy"):
                 raise ConfigurationError(
-                    f"{path}: '{uid}': expected {store_entry(Path('store'), 0)!r}, FILE.ark:OFFSET or a .npy file, "
-                    f"found '{value}'; audio goes into a store first"
+                    f"{path}: '{uid}': expected {kaldi_files.store_entry(Path('store'), 0)!r}, FILE.ark:OFFSET or "
+                    f"a .npy file, found '{value}'; audio goes into a store first"
                 )
             place, row = entry or (value, -1)
             name = str(base / place)
@@ -119,7 +113,7 @@ class SpeechTextDataset(DatasetMixin):
         for path in paths:
             if path not in files:
                 labels.update((uid, None) for uid in self._store(Path(path)).id)
-        labels.update(read_tables(files))
+        labels.update(kaldi_files.read_tables(files))
         return labels
 
     def _store(self, path: Path) -> UtteranceDataset:
@@ -260,7 +254,7 @@ def build_loader(
 def _cut(dataset: SpeechTextDataset, settings: IteratorConfig) -> list[list[int]]:
     lengths = dataset.lengths
     if settings.data_len is not None:
-        table = read_tables(check_paths("data_len", settings.data_len))
+        table = kaldi_files.read_tables(check_paths("data_len", settings.data_len))
         missing = [uid for uid in dataset.ids if uid not in table]
         if missing:
             raise ConfigurationError(f"data_len: '{missing[0]}' and {len(missing) - 1:,} more have no length")
@@ -285,9 +279,9 @@ def _cut(dataset: SpeechTextDataset, settings: IteratorConfig) -> list[list[int]
 
 def _read_matrix(path: str) -> npt.NDArray[Any]:
     """Return the matrix of a .npy file, or of a place ``FILE.ark:OFFSET``."""
-    ark = parse_ark_entry(path)
+    ark = kaldi_files.parse_ark_entry(path)
     if ark is not None:
-        return read_ark(*ark)
+        return kaldi_files.read_ark(*ark)
     try:
         array: npt.NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError) as error:

@@ -14,15 +14,7 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
-from tts_prep.recipes.kaldi_files import (
-    WAVEFORM,
-    ark_path,
-    parse_ark_entry,
-    parse_store_entry,
-    read_ark,
-    read_table,
-    read_tables,
-)
+from tts_prep.recipes import kaldi_files
 from tts_prep.recipes.speechain.configuration import check_paths
 from tts_prep.recipes.stores import RandomExamples
 
@@ -61,7 +53,7 @@ class ArrayPlaces:
         """
         table: dict[str, Place] = {}
         for path in paths:
-            for uid, value in read_table(path).items():
+            for uid, value in kaldi_files.read_table(path).items():
                 place = self._place(path, uid, value)
                 if table.setdefault(uid, place) != place:
                     raise ConfigurationError(f"'{uid}' is in {path} and, with other data, in a file before it")
@@ -69,11 +61,11 @@ class ArrayPlaces:
 
     def _place(self, path: str, uid: str, value: str) -> Place:
         base = Path(path).parent
-        ark = parse_ark_entry(value)
+        ark = kaldi_files.parse_ark_entry(value)
         if ark is not None:
-            return Place(str(ark_path(base, ark[0])), offset=ark[1])
-        plain = value.removesuffix(WAVEFORM)
-        entry = parse_store_entry(plain)
+            return Place(str(kaldi_files.ark_path(base, ark[0])), offset=ark[1])
+        plain = value.removesuffix(kaldi_files.WAVEFORM)
+        entry = kaldi_files.parse_store_entry(plain)
         file, _, key = value.rpartition(":") if ".npz:" in value else (value, "", "")
         if entry is not None and not file.endswith(".npz"):
             name, row = str(base / entry[0]), entry[1]
@@ -83,8 +75,8 @@ class ArrayPlaces:
             return Place(name, row, is_waveform=plain != value)
         if not file.endswith((".npy", ".npz")):
             raise ConfigurationError(
-                f"{path}: '{uid}': expected STORE:ROW, STORE:ROW{WAVEFORM}, FILE.ark:OFFSET or a .npy or .npz file, "
-                f"found '{value}'; "
+                f"{path}: '{uid}': expected STORE:ROW, STORE:ROW{kaldi_files.WAVEFORM}, FILE.ark:OFFSET or a .npy or "
+                f".npz file, found '{value}'; "
                 "recordings go into a store first: 'tts-prep export STORE FOLDER --to speechain' writes such files"
             )
         return Place(str(base / file), key=key or "feat")
@@ -113,7 +105,7 @@ class ArrayPlaces:
         if place.row >= 0:
             return self.utterance(place).mel
         if place.offset >= 0:
-            return read_ark(place.path, place.offset)
+            return kaldi_files.read_ark(place.path, place.offset)
         try:
             loaded = np.load(place.path, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
@@ -176,7 +168,7 @@ class MainDataset(RandomExamples):
             if name in ("feat", "spk_feat"):
                 tables[name] = self._places[name] = self._arrays.read(check_paths(where, paths))
             else:
-                tables[name] = read_tables(check_paths(where, paths))
+                tables[name] = kaldi_files.read_tables(check_paths(where, paths))
         self._texts = {uid: _tokens(text) for uid, text in tables.get("text", {}).items()}
         self.text_lengths = {uid: len(text) for uid, text in tables.get("text", {}).items()}
         self._durations = {uid: _seconds(uid, text) for uid, text in tables.get("duration", {}).items()}
@@ -278,7 +270,7 @@ class _RandomSpeakers:
         files = [Path(path) for path in check_paths("spk_feat", paths)]
         self._arrays = arrays
         self._number = mixup_number
-        speakers = read_tables([str(path.with_name("idx2spk")) for path in files])
+        speakers = kaldi_files.read_tables([str(path.with_name("idx2spk")) for path in files])
         self._places: dict[str, dict[str, Place]] = {}
         if use_means:
             # idx2ecapa_spk_feat → ecapa

@@ -15,12 +15,9 @@ Computation of Discrete Fourier Transform, 1970).
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tts_prep.preprocess.audio.simd.lanes import jit, load, store
-from tts_prep.preprocess.audio.simd.tables import LANES
-
-Array = npt.NDArray[Any]
+from tts_prep.preprocess.audio.simd.tables import LANES, Array
 
 _CACHED = 128
 """The number of rows of LANES complex numbers that fit into the first-level cache: 32 KiB with 16 lanes."""

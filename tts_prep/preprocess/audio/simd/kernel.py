@@ -3,68 +3,56 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import carray, cfunc, types  # type: ignore[attr-defined]
 
+from tts_prep.preprocess.audio.simd import lanes
 from tts_prep.preprocess.audio.simd.fft import convolve, transform
-from tts_prep.preprocess.audio.simd.lanes import (
-    at_least,
-    jit,
-    load,
-    load_windowed_frames,
-    narrow,
-    square_root,
-    store,
-    zeros,
-)
-from tts_prep.preprocess.audio.simd.tables import LANES, Tables
-
-Array = npt.NDArray[Any]
+from tts_prep.preprocess.audio.simd.tables import LANES, Array, Tables
 
 
-@jit
+@lanes.jit
 def _real_power(re: Array, im: Array, positions: Array, cr: Array, ci: Array, n_bins: int, power: Array) -> None:
     """Unpack the transform of packed real frames and store |X|² of bins [0, n_bins).
 
     X[k] = (Z[k] + Z*[H − k]) / 2 − i/2 · exp(−2πik/N) · (Z[k] − Z*[H − k]), with H = N / 2.
     """
     half = len(positions)
-    ar, ai = load(re, 0), load(im, 0)
+    ar, ai = lanes.load(re, 0), lanes.load(im, 0)
     dc = ar + ai
-    store(power, 0, narrow(dc * dc))
+    lanes.store(power, 0, lanes.narrow(dc * dc))
     for k in range(1, min(n_bins, half)):
         row, mirror = positions[k] * LANES, positions[half - k] * LANES
-        ar, ai, br, bi = load(re, row), load(im, row), load(re, mirror), load(im, mirror)
+        ar, ai, br, bi = lanes.load(re, row), lanes.load(im, row), lanes.load(re, mirror), lanes.load(im, mirror)
         sr, si, dr, di = ar + br, ai - bi, ai + bi, br - ar
         x, y = sr + dr * cr[k] - di * ci[k], si + di * cr[k] + dr * ci[k]
-        store(power, k * LANES, narrow((x * x + y * y) * 0.25))
+        lanes.store(power, k * LANES, lanes.narrow((x * x + y * y) * 0.25))
     if n_bins > half:
-        nyquist = load(re, 0) - load(im, 0)
-        store(power, half * LANES, narrow(nyquist * nyquist))
+        nyquist = lanes.load(re, 0) - lanes.load(im, 0)
+        lanes.store(power, half * LANES, lanes.narrow(nyquist * nyquist))
 
 
-@jit
+@lanes.jit
 def _sum_of_squares(re: Array, im: Array, squares: Array) -> None:
     """Store the sum of the squared samples of each windowed frame."""
-    a, b = load(re, 0), load(im, 0)
+    a, b = lanes.load(re, 0), lanes.load(im, 0)
     total = a * a + b * b
     for i in range(LANES, len(re), LANES):
-        a, b = load(re, i), load(im, i)
+        a, b = lanes.load(re, i), lanes.load(im, i)
         total = total + (a * a + b * b)
-    store(squares, 0, total)
+    lanes.store(squares, 0, total)
 
 
-@jit
+@lanes.jit
 def _spectrum_norm(re: Array, im: Array, half: int, squares: Array, norms: Array) -> None:
     """Store √Σ|X|² over the bins 0 to N / 2, by Parseval: Σ|X|² = (N · Σx² + |X[0]|² + |X[N / 2]|²) / 2.
 
     The first value of the packed transform is X[0] = re + im and X[N / 2] = re − im.
     """
-    a, b = load(re, 0), load(im, 0)
-    store(norms, 0, narrow(square_root(load(squares, 0) * float(half) + (a * a + b * b))))
+    a, b = lanes.load(re, 0), lanes.load(im, 0)
+    lanes.store(norms, 0, lanes.narrow(lanes.square_root(lanes.load(squares, 0) * float(half) + (a * a + b * b))))
 
 
-@jit
+@lanes.jit
 def _bin_moments(mel: Array, mean: Array, m2: Array) -> None:
     """Add mean and sum of squared deviations of every bin to zeros."""
     n_frames, n_mels = mel.shape
@@ -130,10 +118,10 @@ def compiled(name: str) -> Any:
         for first in range(0, n_frames, LANES):
             if len(x_16):
                 for k in range(0, n_read, LANES):
-                    load_windowed_frames(x_16, first * hop, hop, window, k, re, im)
+                    lanes.load_windowed_frames(x_16, first * hop, hop, window, k, re, im)
             else:
                 for k in range(0, n_read, LANES):
-                    load_windowed_frames(x, first * hop, hop, window, k, re, im)
+                    lanes.load_windowed_frames(x, first * hop, hop, window, k, re, im)
             if has_energy:
                 _sum_of_squares(re, im, squares)
             if is_chirp:
@@ -150,17 +138,17 @@ def compiled(name: str) -> Any:
                     energy[first + frame] = norms[frame]
             _real_power(re, im, found.positions, cr, ci, n_bins, power)
             for i in range(0, n_bins * LANES, LANES):
-                bounded = at_least(load(power, i) + offset, floor)
+                bounded = lanes.at_least(lanes.load(power, i) + offset, floor)
                 if exponent == 1:
-                    bounded = square_root(bounded)
-                store(power, i, bounded)
+                    bounded = lanes.square_root(bounded)
+                lanes.store(power, i, bounded)
             for mel in range(n_mels):
-                total = zeros()
+                total = lanes.zeros()
                 source = starts[mel] * LANES
                 for j in range(offsets[mel], offsets[mel + 1]):
-                    total = total + load(power, source) * weights[j]
+                    total = total + lanes.load(power, source) * weights[j]
                     source += LANES
-                store(sums, mel * LANES, total)
+                lanes.store(sums, mel * LANES, total)
             for frame in range(min(LANES, n_frames - first)):
                 for mel in range(n_mels):
                     out[first + frame, mel] = sums[mel * LANES + frame]
