@@ -3,10 +3,10 @@
     python conformance/aligner.py --texts LJSpeech-1.1/metadata.csv [--hours 24]
 
 The texts are the last fields of the file's lines. Each is spoken by espeak-ng, which reports when each phone starts,
-between 0.1 and 0.4 s of silence, with noise at -60 dB of full scale. Boundaries are the starts of phones; those of the
-aligner are multiples of the hop of 11.6 ms. Other languages read the same texts: their phones are
-their own, whatever the words are. The last rows are other texts of a voice that the model was not trained on. A second
-table has classes of phones. With ``--hours``, the processor time for this much audio is printed.
+between 0.1 and 0.4 s of silence, with noise at -60 dB of full scale. Boundaries are the starts of phones, of a stop
+that of its closure; those of the aligner are multiples of the hop of 11.6 ms. Other languages read the same texts:
+their phones are their own, whatever the words are. The last rows are other texts of a voice that the model was not
+trained on. A second table has classes of phones. With ``--hours``, the processor time for this much audio is printed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.demo.speech import speak_with_phones
 from tts_prep.preprocess import PRESETS
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 
 STRESS: Final = "',%="
@@ -146,13 +147,13 @@ def with_pause(
 
 def label(phone: str) -> str:
     """Return a phone without stress; names such as ``@`` and ``3:`` get a letter."""
-    return f"x{phone.lstrip(STRESS)}_" if phone else PAUSE
+    return f"{phone.lstrip(STRESS)}_x" if phone else PAUSE
 
 
-def recordings(spoken: Sequence[Spoken], vocabulary: Vocabulary) -> list[Recording]:
+def recordings(spoken: Sequence[Spoken], vocabulary: Vocabulary, config: MelConfig = CONFIG) -> list[Recording]:
     """Return the recordings. Between all phones is a space, at which there may be silence."""
     ids = {symbol: number for number, symbol in enumerate(vocabulary.symbols)}
-    extractor = MelExtractor(CONFIG)
+    extractor = MelExtractor(config)
     found = []
     for one in spoken:
         phonemes = np.full(2 * len(one.phones) + 1, ids[" "], np.int32)
@@ -190,7 +191,7 @@ def differences(model: AlignmentModel, spoken: Sequence[Spoken]) -> npt.NDArray[
     for one, recording in zip(spoken, recordings(spoken, model.vocabulary), strict=True):
         durations = model.align(recording).durations
         starts = np.concatenate([[0], np.cumsum(durations)])[1:-1:2] * HOP
-        found.append((starts - one.starts)[is_compared(one)])
+        found.append((starts - one.closures)[is_compared(one)])
     return np.concatenate(found)
 
 

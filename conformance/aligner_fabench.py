@@ -42,7 +42,7 @@ def intervals(model: AlignmentModel, recording: Recording) -> Iterator[tuple[str
     kinds = [0, *vocabulary.kinds[recording.phonemes].tolist(), 0]
     for label, kind, duration, end in zip(labels, kinds, durations, ends, strict=True):
         if duration:
-            name = label.removeprefix("x").removesuffix("_") if label.startswith("x") else label
+            name = label.removesuffix("_x")
             yield (name if kind == PHONE else "sil"), float(end - duration * aligner.HOP), float(end)
 
 

@@ -44,6 +44,7 @@ from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.checks.transcripts import score_deviations
 from tts_prep.errors import AlignmentError, AudioError
 from tts_prep.imports.alignment_files import read_textgrid
+from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import read_waveform
 
@@ -125,10 +126,10 @@ def read_timit(path: Path) -> Times:
     return found
 
 
-def read_corpus(argument: str) -> Iterator[Labelled]:
+def read_corpus(argument: str, config: MelConfig = CONFIG) -> Iterator[Labelled]:
     """Yield the recordings of a corpus that have labels."""
     audio, labels, tier = [*argument.split(":"), "", ""][:3]
-    extractor = MelExtractor(CONFIG)
+    extractor = MelExtractor(config)
     recordings = {str(path.relative_to(audio).with_suffix("")): path for path in Path(audio).rglob("*.wav")}
     kinds = (".TextGrid",) if tier else (".phn", ".TextGrid", ".lab")
     found = [path for path in Path(labels or audio).rglob("*") if path.suffix in kinds]
@@ -139,7 +140,7 @@ def read_corpus(argument: str) -> Iterator[Labelled]:
             if recording is not None:
                 phones, words = read_labels(path, tier or None)
                 yield Labelled(
-                    extractor(read_waveform(recording, CONFIG.sample_rate)), phones, words, recording.parent.name
+                    extractor(read_waveform(recording, config.sample_rate)), phones, words, recording.parent.name
                 )
         except (AlignmentError, AudioError) as error:
             print(f"not used: {error}")
@@ -147,7 +148,7 @@ def read_corpus(argument: str) -> Iterator[Labelled]:
 
 def label(phone: str) -> str:
     """Return a phone without stress; names such as ``@`` and ``3:`` get a letter."""
-    return PAUSE if phone in SILENCES else f"x{re.sub('[0-9]+$', '', phone.lstrip(STRESS)) or phone}_"
+    return PAUSE if phone in SILENCES else f"{re.sub('[0-9]+$', '', phone.lstrip(STRESS)) or phone}_x"
 
 
 def vocabulary_of(corpus: Sequence[Labelled]) -> Vocabulary:

@@ -52,7 +52,7 @@ def synthetic(symbols: str, frames: list[int], seed: int) -> Recording:
 TEXTS = {
     "ˈab a,sb": [4, 6, 5, 0, 7, 9, 4, 8],
     "ba sa": [5, 7, 0, 6, 4],
-    "sab,ba": [8, 3, 5, 6, 4, 9],
+    "sab,ba": [8, 3, 5, 9, 4, 9],
     "as": [5, 5],
     "bsb": [4, 4, 4],
 }
@@ -64,6 +64,41 @@ def model() -> AlignmentModel:
     examples = [*TEXTS.items()] * 4
     recordings = [synthetic(text, frames, seed) for seed, (text, frames) in enumerate(examples, start=100)]
     return AlignmentModel.train(recordings, VOCABULARY, DECIBELS, HOP)
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "found"),
+    [
+        # 8 frames are 93 ms, 9 are 104 ms.
+        ("sab,ba", [8, 3, 5, 8, 4, 9], [8, 3, 5, 0, 12, 9]),
+        ("sab,ba", [8, 3, 5, 9, 4, 9], [8, 3, 5, 9, 4, 9]),
+        ("ba sa", [5, 7, 6, 6, 4], [5, 7, 6, 6, 4]),
+        (",ba", [6, 5, 7], [6, 5, 7]),
+    ],
+)
+def test_a_short_silence_before_a_stop_is_its_closure(
+    model: AlignmentModel, text: str, frames: list[int], found: list[int]
+) -> None:
+    assert model.align(synthetic(text, frames, seed=7))[0].tolist() == found
+
+
+@pytest.mark.parametrize(
+    ("symbols", "stops"),
+    [
+        # ARPAbet, which has one case.
+        ("AA1 TH DH T D CH JH HH", "T D CH JH"),
+        ("aa1 th dh t d ch jh hh", "t d ch jh"),
+        # X-SAMPA, where T and D are fricatives.
+        ("@ i: t T d D tS 'k g C j", "t d tS 'k g"),
+        ("ə t tʰ ɡ ʔ θ ð c j ˈ", "t tʰ ɡ ʔ c"),
+        # The table of Tacotron 2: letters, and ARPAbet after an @.
+        ("a T t D @T @DH @CH @AA0 .", "t @T @CH"),
+    ],
+)
+def test_stops_are_known_by_the_names_of_each_notation(symbols: str, stops: str) -> None:
+    vocabulary = Vocabulary(("<pad>", *symbols.split()), 0)
+    found = [symbol for symbol, is_stop in zip(vocabulary.symbols, vocabulary.stops, strict=True) if is_stop]
+    assert found == stops.split()
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -378,7 +413,7 @@ def test_a_model_of_another_version_of_the_aligner_is_an_error_that_says_how_to_
     model: AlignmentModel,
 ) -> None:
     settings = AlignerConfig(model=model.as_text(), version="3")
-    with pytest.raises(ConfigurationError, match=r"version 5, found a model of 3; .*remove STORE --array durations"):
+    with pytest.raises(ConfigurationError, match=r"version 6, found a model of 3; .*remove STORE --array durations"):
         TRAINED.make(PRESETS["hifigan"], settings)
 
 

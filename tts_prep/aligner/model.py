@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -188,6 +189,11 @@ def _divide(transcript: Transcript, places: phone_model.Integers, n_states: int)
 
 
 _DIGITS: Final = "0123456789"
+_CLOSURE_SECONDS: Final = 0.1
+"""The maximum duration of a silence before a stop that is its closure; people's labels have few longer ones."""
+
+_STOP: Final = re.compile("[pbtdkgqcɡɢɟʈɖʔɓɗɠ](?!h)|ch|jh")
+"""The beginning of a stop or affricate in IPA, ARPAbet and X-SAMPA; ``th`` and ``dh`` are fricatives of ARPAbet."""
 _MAX_TEXT: Final = 1 << 20
 
 Durations = npt.NDArray[np.int64]
@@ -209,6 +215,18 @@ class Vocabulary:
     def kinds(self) -> npt.NDArray[np.int64]:
         """The kind of each symbol, [n_symbols]; see `tts_prep.acoustics.phones.symbols`."""
         return symbol_kinds(self.symbols, self.pad_id)
+
+    @cached_property
+    def stops(self) -> npt.NDArray[np.bool_]:
+        """Whether each symbol is a phone that begins with a closure, [n_symbols]."""
+        names = [
+            phone_name(symbol) if kind == PHONE else "" for symbol, kind in zip(self.symbols, self.kinds, strict=True)
+        ]
+        known = {*names}
+        # With both cases, T and D are X-SAMPA's fricatives; ARPAbet has one case, or an @ before its phones.
+        has_cases = any(name.lower() in known for name in names if name != name.lower())
+        read = [name.removeprefix("@").lower() if name[:1] == "@" or not has_cases else name for name in names]
+        return np.array([_STOP.match(name) is not None for name in read])
 
     def check(self, phonemes: npt.NDArray[np.int32]) -> None:
         """Check that the vocabulary has all ids, because compiled functions read whatever lies at others.
@@ -326,9 +344,10 @@ class AlignmentModel:
         """Return the alignment of an utterance.
 
         A phone has at least one frame. A space or a punctuation mark has the frames of the pause at this place, the
-        first of several marks all of them. Silence at an end without such a symbol belongs to the first or the last
-        one. All other symbols, such as stress marks, have none. If there are fewer frames than phones, or no phones, or
-        values that are not finite, all frames are divided evenly.
+        first of several marks all of them; but a silence of up to 0.1 s before a stop is its closure, and belongs to
+        it. Silence at an end without such a symbol belongs to the first or the last one. All other symbols, such as
+        stress marks, have none. If there are fewer frames than phones, or no phones, or values that are not finite, all
+        frames are divided evenly.
 
         Raises:
             FeatureError: a phoneme is not in the vocabulary.
@@ -344,6 +363,11 @@ class AlignmentModel:
         places = places_of_states[of_states]
         classes = transcript.classes[places]
         spoken = classes != SILENCE
+        # The closure of a stop is silent, and no pause.
+        n_each = np.bincount(places, minlength=len(symbols))
+        short = np.flatnonzero(transcript.optional[1:-1] & (n_each[1:-1] * self.hop_seconds <= _CLOSURE_SECONDS)) + 1
+        short = short[self.vocabulary.stops[recording.phonemes[symbols[short + 1]]]]
+        symbols[short] = symbols[short + 1]
         of_frames = symbols[places]
         # Only the silences at both ends can have no symbol.
         last = len(recording.phonemes) - 1

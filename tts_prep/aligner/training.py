@@ -24,7 +24,7 @@ from tts_prep.preprocess.features.kinds import TrainedKind, setting
 from tts_prep.preprocess.make.feature_inputs import StoredRows, intact_shard
 from tts_prep.quantities import count_text
 
-_VERSION: Final = "5"
+_VERSION: Final = "6"
 """The version of the algorithm: the same model of another version could give other durations."""
 
 _TRAIN_AGAIN: Final = (
