@@ -169,6 +169,12 @@ def load(
     return thing
 
 
+def lacks(door: str, name: str) -> str:
+    """Return, where there is no row of a name, what this installation lacks, as users type it; else nothing."""
+    typed = kinds("typed").get(f"{door} {name}", kinds("typed").get(door, door)).format(name=name)
+    return "" if row(door, name) else f"{typed}: no part of this installation; install all of tts-prep"
+
+
 def need(door: str, name: str, *, is_record: bool = False) -> Any:
     """Return what the row of a name names, without which a caller cannot go on.
 
@@ -178,8 +184,7 @@ def need(door: str, name: str, *, is_record: bool = False) -> Any:
     """
     found = row(door, name)
     if found is None:
-        typed = kinds("typed").get(f"{door} {name}", kinds("typed").get(door, door)).format(name=name)
-        raise MissingPackageError(f"{typed}: no part of this installation; install all of tts-prep")
+        raise MissingPackageError(lacks(door, name))
     return load(door, found, is_valid=(lambda _: True) if is_record else callable)
 
 

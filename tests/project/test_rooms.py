@@ -221,6 +221,7 @@ write_ljspeech(Path("lj"))
 options = ["--jobs", "1", "--frontend", "characters", "--unknown", "drop", "--feature", "energy"]
 cli.main(["ljspeech", "lj", "store", *options], standalone_mode=False)
 dataset = UtteranceDataset("store")
+assert '"marks": "text"' in Path("store/manifest.json").read_text()
 batches = DataLoader(dataset, batch_sampler=LengthBucketBatchSampler(dataset.n_frames, max_frames=2000))
 assert sorted(uid for batch in batches for uid in batch.ids) == sorted(dataset.id)
 assert all(np.isfinite(batch.mel).all() for batch in batches)
@@ -239,6 +240,7 @@ def test_the_core_alone_makes_a_store_of_lj_speech_and_padded_batches(tmp_path: 
     assert "ljspeech" in done.stdout
     assert not re.search(r"^  (vctk|check|report|export) ", done.stdout, re.MULTILINE)
     # What a text is read with is not left out in silence.
+    assert "marks such as <b> stay (--marks: no part of this installation; install all of tts-prep)" in done.stdout
     refused = re.findall(r"^(--\w+): no part of this installation", done.stdout, re.MULTILINE)
     assert refused == ["--lexicon", "--marks", "--marks"]
 

@@ -234,6 +234,7 @@ def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool
         f"corpus: {config.corpus} {corpus}; preset: {preset}; frontend: {text.frontend_name}, "
         f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
         + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
+        + (f"; marks such as <b> stay ({lacks})" if (lacks := doors.lacks("words", "marks")) else "")
     )
 
 

@@ -34,6 +34,11 @@ MARKS_POLICIES: Final = ("remove", "error", "phones", "text")
 """What becomes of marks in texts that are not speech."""
 
 
+def _marks() -> str:
+    """Return what becomes of marks by default: where no room reads them, they are text, and the store says so."""
+    return MARKS_POLICIES[0] if doors.row("words", "marks") else "text"
+
+
 @dataclass(frozen=True, repr=False)
 class TextConfig(ShownRecord):
     """The settings of the text frontend.
@@ -66,7 +71,7 @@ class TextConfig(ShownRecord):
     blanks: str = "none"
     lexicon: tuple[Pronunciation, ...] = ()
     heteronyms: bool | None = None
-    marks: str = MARKS_POLICIES[0]
+    marks: str = field(default_factory=_marks)
 
     def __post_init__(self) -> None:
         frontends.check_choice("unknown", self.unknown, UNKNOWN_POLICIES)
@@ -259,7 +264,9 @@ class Configuration(ShownRecord):
                 limit=corpus.pop("limit"),
                 mel=MelConfig(**audio),
                 reading=ReadingConfig(**reading),
-                text=TextConfig(**{"heteronyms": False, **text}, symbols=_symbols_of(symbols)),
+                text=TextConfig(
+                    **{"heteronyms": False, "marks": MARKS_POLICIES[0], **text}, symbols=_symbols_of(symbols)
+                ),
                 store=StoreConfig(**value["store"]),
                 options=corpus,
                 ood_texts=OodConfig(Path(), ood_texts) if ood_texts else None,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tts_prep import doors
 from tts_prep.errors import TextError, TtsPrepError
-from tts_prep.preprocess.configuration.records import MARKS_POLICIES, TextConfig, make_frontend
+from tts_prep.preprocess.configuration.records import TextConfig, make_frontend
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import GUESSED_WORDS, UNKNOWN_SYMBOLS, Frontend, join_symbols
 
@@ -115,10 +115,8 @@ class TextReader:
         # Without words whose phones are known, texts go to the frontend directly.
         words = doors.need("words", "place") if config.lexicon or config.reads_heteronyms else None
         self.words: Any = words and words(self.frontend, config.lexicon, heteronyms=config.reads_heteronyms)
-        # Where the room is not there, marks are not removed by default; anything else that is asked for ends the run.
-        find = doors.asked if config.marks == MARKS_POLICIES[0] else doors.need
         is_left = config.marks == "text" or getattr(self.frontend, "reads_marks", False)
-        self.marks: Any = None if is_left else find("words", "marks")(self.frontend, config.marks)
+        self.marks: Any = None if is_left else doors.need("words", "marks")(self.frontend, config.marks)
         self.read_cached = lru_cache(maxsize=_MAX_CACHED_TEXTS)(self.read)
 
     def known(self, speaker: str) -> str:
