@@ -123,7 +123,7 @@ def add_columns(
         ids, speakers = (index_values(store, manifest, name) for name in ("id", "speaker"))
         of_texts = set() if replace else {*known.texts, *known.categories}
         table = read_column_table(source, ids, progress, of_texts, speakers, known.names if replace else ())
-        table = table.filled(store, known, ids, replace=replace)
+        table = table.filled(store, known, ids, replaces=replace)
         depends = dict.fromkeys(table.names, depends_on)
         if depends_on is None:
             depends = {name: guessed_dependencies(name) for name in table.names if name not in known.names}

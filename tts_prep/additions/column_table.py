@@ -6,8 +6,7 @@ import importlib.resources
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as replace_fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -159,12 +158,12 @@ class ColumnTable:
         values = self.values[name]
         return np.array(self.categories[name], object)[values.astype(np.int64)] if name in self.categories else values
 
-    def filled(self, store: Path, old: ColumnTable, ids: Sequence[str], *, replace: bool) -> ColumnTable:
+    def filled(self, store: Path, old: ColumnTable, ids: Sequence[str], *, replaces: bool) -> ColumnTable:
         """Return the table with the values of an older one, in columns of both, for other utterances.
 
         Args:
             store, ids: the store of the older table and its ids.
-            replace: whether a row of the table replaces a value, also by none; otherwise it fills missing ones.
+            replaces: whether a row of the table replaces a value, also by none; otherwise it fills missing ones.
 
         Raises:
             StoreError: the older table has another value, or other rows of another kind.
@@ -174,15 +173,15 @@ class ColumnTable:
         for name in sorted({*self.names} & {*old.names}):
             before, new = old.column(name), self.column(name)
             has_before, has_new = _is_given(before), _is_given(new)
-            stays = has_before & ~self.named if replace else has_before
+            stays = has_before & ~self.named if replaces else has_before
             if is_empty := not has_new.any():
                 new = np.full_like(before, "" if before.dtype == object else np.nan)
-            _check_filled(store, name, ids, (before, new), stays, has_before & has_new & (not replace))
+            _check_filled(store, name, ids, (before, new), stays, has_before & has_new & (not replaces))
             if before.dtype != new.dtype or not (is_empty or stays.any()):
                 continue
-            merged = np.where(self.named if replace else has_new, new, before)
+            merged = np.where(self.named if replaces else has_new, new, before)
             missing[name] = int((~_is_given(merged)).sum())
-            shared += [name] if replace or (stays & ~has_new).any() else []
+            shared += [name] if replaces or (stays & ~has_new).any() else []
             for of in (values, texts, categories):
                 of.pop(name, None)
             found = {*merged} - {""} if new.dtype == object else set()
@@ -193,9 +192,7 @@ class ColumnTable:
             else:
                 table, codes = np.unique(merged, return_inverse=True)
                 values[name], categories[name] = codes.astype(np.float64), tuple(table.tolist())
-        return replace_fields(
-            self, values=values, texts=texts, categories=categories, missing=missing, shared=tuple(shared)
-        )
+        return replace(self, values=values, texts=texts, categories=categories, missing=missing, shared=tuple(shared))
 
 
 def _check_filled(store: Path, name: str, ids: Sequence[str], columns: tuple[Any, Any], stays: Any, both: Any) -> None:

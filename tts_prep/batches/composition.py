@@ -122,6 +122,10 @@ class DatasetMixin(MadeOfStores, ABC, Generic[T_co]):
         """Return the datasets from whose example ``i`` example ``i`` of this one is made."""
         return ()
 
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores from which the examples are made; [] if there are none."""
+        return [store for base in self._bases() for store in stores_of(base)]
+
     def _slots(self) -> list[Slot]:
         """Return the stores from which the examples are made, each with its place in an example."""
         return [("", store) for store in self.stores()]

@@ -13,6 +13,7 @@ from tts_prep import checks, doors
 from tts_prep.cli.options import Addition, store_or_url, with_options
 from tts_prep.cli.output import make_progress, quiet_option, say, warn_without_compiler
 from tts_prep.errors import ConfigurationError, one_line
+from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.option import Option, OptionTable
 from tts_prep.quantities import count_text
 
@@ -80,8 +81,6 @@ def check(
 
 def _write_words(dataset: UtteranceDataset, file: Path) -> str:
     """Write the words of unsure pronunciation, and return what to say of them."""
-    from tts_prep.format.files.atomic import replacing
-
     if not (row := doors.row("words", "unsure")):
         raise ConfigurationError("words: this installation has no pronunciation dictionaries")
     said, lines = row.load()(dataset)

@@ -10,6 +10,7 @@ import click
 from tts_prep.cli.options import READ_STORE, with_options
 from tts_prep.cli.output import quiet_option, say
 from tts_prep.errors import ConfigurationError
+from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.option import OptionTable
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def plot(store: Path, utterance_id: str, output: Path, sound: Path | None, dpi: 
     """
     import difflib
 
-    from tts_prep.format.files.atomic import replacing
     from tts_prep.loader import UtteranceDataset
     from tts_prep.pictures.figure import save_figure
 
@@ -71,7 +71,6 @@ def _write_sound(store: Path, utterance: Utterance, path: Path) -> None:
     """
     import soundfile
 
-    from tts_prep.format.files.atomic import replacing
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.signals.processor import AudioProcessor

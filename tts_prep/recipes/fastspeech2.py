@@ -27,8 +27,6 @@ from tts_prep.batches.alignment import average_by_duration, beta_binomial_prior,
 from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
-from tts_prep.loader.dataset.identity import stores_of
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.recipes.accepted import FASTPITCH, FASTSPEECH2, ChecksStores, Settings, StoreCheck, check_store
@@ -79,7 +77,7 @@ class FastSpeech2Dataset(DatasetMixin):
         settings: Settings = "preset",
     ) -> None:
         self.store = dataset_of(store)
-        for one in stores_of(self.store):
+        for one in self.stores():
             check_store(FASTSPEECH2, one, settings=settings)
         self.batch_size, self.sort, self.drop_last = batch_size, sort, drop_last
         self._levels = {"pitch": pitch_feature, "energy": energy_feature}
@@ -91,10 +89,6 @@ class FastSpeech2Dataset(DatasetMixin):
 
     def _bases(self) -> Sequence[Any]:
         return (self.store,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores."""
-        return stores_of(self.store)
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         given = self._statistics and {name: list(map(float, values)) for name, values in self._statistics.items()}

@@ -18,8 +18,6 @@ from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.identity import stores_of
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
 from tts_prep.recipes.stores import DirectExamples, arrays_of, dataset_of
 from tts_prep.recipes.vits import spectrogram_of
@@ -86,7 +84,7 @@ class PiperDataset(DirectExamples):
     ) -> None:
         self.store = dataset_of(store)
         given = {"sample_rate": sample_rate, "fmax": sample_rate / 2}
-        for one in stores_of(self.store):
+        for one in self.stores():
             check_store(PIPER, one, given, settings)
         self._sizes = filter_length, hop_length, win_length
 
@@ -104,10 +102,6 @@ class PiperDataset(DirectExamples):
 
     def _bases(self) -> Sequence[Any]:
         return (self.store,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores."""
-        return stores_of(self.store)
 
     def _over(self, change: Callable[[Any], Any]) -> PiperDataset:
         dataset = copy(self)

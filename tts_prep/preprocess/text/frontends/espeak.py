@@ -252,12 +252,19 @@ def _switches(spoken: str) -> Iterator[tuple[str, str]]:
 def espeak_languages() -> dict[str, str]:
     """Return the names of all languages of espeak-ng by code."""
     from phonemizer.backend import EspeakBackend
+
+    _wrapper()
+    return dict(sorted(EspeakBackend.supported_languages().items()))
+
+
+def _wrapper() -> Any:
+    """Return phonemizer's class of espeak-ng, which now uses the library and the data of this installation."""
     from phonemizer.backend.espeak.wrapper import EspeakWrapper
 
     library, data = espeak_library()
     EspeakWrapper.set_library(str(library))
     EspeakWrapper.set_data_path(str(data))
-    return dict(sorted(EspeakBackend.supported_languages().items()))
+    return EspeakWrapper
 
 
 def _with_word_boundaries(text: str) -> str:
@@ -381,14 +388,10 @@ def _make_voice(language: str) -> _Voice:
         ConfigurationError: espeak-ng does not support the language, or the copy of its library cannot be loaded.
         WriteError: the library cannot be copied; every process uses its own copy.
     """
-    from phonemizer.backend.espeak.wrapper import EspeakWrapper
-
-    library, data = espeak_library()
-    EspeakWrapper.set_library(str(library))
-    EspeakWrapper.set_data_path(str(data))
+    make = _wrapper()
     try:
         with holding_temporary_files():
-            espeak = EspeakWrapper()
+            espeak = make()
         known = {voice.language: voice.name for voice in espeak.available_voices()}
         code = _code(language, known)
         if code is None:
