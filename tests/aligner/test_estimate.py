@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from killing import contents
 from praatio import textgrid
 
 from tts_prep.acoustics.phones.viterbi import Transcript, frame_places, start_masses
+from tts_prep.aligner.interval import likely_shares
 from tts_prep.aligner.model import estimated_share
 from tts_prep.format.layout import ALIGNMENT_WITHIN
 from tts_prep.loader import UtteranceDataset
@@ -45,6 +47,21 @@ def test_the_estimate_grows_with_the_certainty_of_boundaries_the_distinctness_of
         assert shares == sorted(shares)
         assert 0 <= shares[0] < 0.1
         assert shares[0] + 0.5 < shares[-1] <= 1
+
+
+@pytest.mark.parametrize("share", np.linspace(0, 1, 21).tolist())
+def test_the_interval_holds_its_estimate_and_has_the_ends_of_the_page(share: float) -> None:
+    low, high = likely_shares(share)
+    assert 0 < low < high < 1
+    assert share in (0, 1) or low < share < high
+
+
+def test_the_interval_has_the_ends_that_the_page_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "aligner.md").read_text("utf-8")
+    text = " ".join(page.split())
+    assert "an estimate of 85 % says 62 to 93 %, one of 60 % says 30 to 77 %, and one of 5 % says 2 to 11 %" in text
+    for share, ends in (0.85, (62, 93)), (0.6, (30, 77)), (0.05, (2, 11)):
+        assert tuple(round(100 * end) for end in likely_shares(share)) == ends
 
 
 @pytest.fixture(scope="module")
@@ -80,12 +97,16 @@ def test_durations_of_texts_that_are_not_said_or_of_one_recording_end_the_comman
         assert run(capsys, "check", store, "--quiet")[0] == 0
         status, out, _ = run(capsys, "add", store, "--feature", "durations:least=0")
         assert status == 0
-        assert f"an estimated {estimates(store).mean():.0%} of the boundaries are within 20 ms" in out
+        said = "with less than 60 s of speech, a guess" if corpus == demo_corpus else "90% interval: "
+        assert f"an estimated {estimates(store).mean():.0%} ({said}" in out
         if corpus == exchanged:
+            # The boundaries of these texts that are right by chance are about 3 %.
+            assert (share := re.search(r"interval: (\d+)% to (\d+)%", out)) is not None
+            assert int(share[1]) <= 3 <= int(share[2])
             assert estimates(store).mean() < 0.08
             checked = run(capsys, "check", store)[1]
             assert ["unsure-durations", "36"] in [line.split()[:2] for line in checked.splitlines()]
-            assert "% of the boundaries of phones are within 20 ms of the true ones" in checked
+            assert f"Only an estimated {estimates(store).mean():.0%} (90% interval: " in checked
     assert run(capsys, "add", store, "--feature", "durations:least=2")[0] == 2
 
 
@@ -98,9 +119,12 @@ def test_durations_of_texts_that_are_said_are_added_and_their_estimates_are_show
     assert status == 0, err
     # Of frontends' phones of synthetic voices, 89 to 96 % are within 20 ms.
     assert 0.84 < estimates(store).mean() < 0.96
-    assert "Only an estimated" not in run(capsys, "check", store)[1]
+    checked = run(capsys, "check", store)[1]
+    assert "Only an estimated" not in checked
+    assert f"An estimated {estimates(store).mean():.0%} (90% interval: " in checked
     assert run(capsys, "report", store, "-o", page, "--quiet")[0] == 0
     assert "Boundaries within 20 ms" in page.read_text("utf-8")
+    assert "(90% interval: " in page.read_text("utf-8")
     assert "least" not in UtteranceDataset(store).arrays["durations"].settings
     # The 0.15 s of a quiet room at both ends are pauses in exports, not a part of the first and the last phone.
     assert run(capsys, "export", store, tmp_path / "grids", "--to", "textgrid", "--quiet")[0] == 0

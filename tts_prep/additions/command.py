@@ -16,7 +16,6 @@ from tts_prep import doors
 from tts_prep.cli.options import OPTIONS, WRITTEN_STORE, additions, record_option, takes, with_options
 from tts_prep.cli.output import make_progress, quiet_option, say
 from tts_prep.errors import ConfigurationError, one_line
-from tts_prep.format.layout import ALIGNMENT_WITHIN
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
 
@@ -221,18 +220,16 @@ def align(store: Path, settings: Any, jobs: int) -> None:
     Raises:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
-    import numpy as np
-
     from tts_prep.additions.add_arrays import add_durations
+    from tts_prep.aligner.interval import estimate_text
     from tts_prep.loader import UtteranceDataset
 
     with make_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, least=settings.least, jobs=jobs, progress=progress)
     if "alignment" in manifest.arrays:
-        share = np.mean(np.asarray(UtteranceDataset(store).columns[ALIGNMENT_WITHIN]))
         say(
             f"{store}: durations, aligned by a model of phones that was trained on {store} itself; an estimated "
-            f"{share:.0%} of the boundaries are within 20 ms of the true ones"
+            f"{estimate_text(UtteranceDataset(store))} of the boundaries are within 20 ms of the true ones"
         )
     else:
         say(f"{store}: nothing to add, it has durations of alignments already")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tts_prep.acoustics.mels import decibels_of_unit
 from tts_prep.acoustics.phones.model import n_features
+from tts_prep.aligner.interval import LEAST_SECONDS
 from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.files.checksums import json_sha256
@@ -123,9 +124,6 @@ def make(mel: MelConfig, settings: AlignerConfig) -> AlignedDurations:
 _CHECKED: Final = 200
 """The maximum number of utterances of the sample for which the estimate is made before all are aligned."""
 
-_LEAST_SECONDS: Final = 60.0
-"""The minimum duration of the sample for an estimate, which is off by up to 38 points for less."""
-
 _MAX_SECONDS: Final = 20.0
 """The maximum duration of an utterance of the sample."""
 
@@ -148,11 +146,11 @@ def train(store: Path, manifest: Manifest, wanted: AlignerConfig) -> AlignedDura
     model = AlignmentModel.train(sample, vocabulary, decibels, hop_seconds)
     share = float(np.mean([model.align(recording).within for recording in sample[:_CHECKED]]))
     seconds = sum(len(recording.mel) for recording in sample) * hop_seconds
-    if wanted.least and not (share >= wanted.least and seconds >= _LEAST_SECONDS):  # Nor is NaN.
-        if seconds < _LEAST_SECONDS:
+    if wanted.least and not (share >= wanted.least and seconds >= LEAST_SECONDS):  # Nor is NaN.
+        if seconds < LEAST_SECONDS:
             why = (
                 f"its sample of {count_text(len(sample), 'utterance')} has {int(seconds)} s of speech, too little for "
-                f"an estimate, expected {_LEAST_SECONDS:.0f} s at least"
+                f"an estimate, expected {LEAST_SECONDS:.0f} s at least"
             )
         else:
             why = (

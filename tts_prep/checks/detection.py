@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.acoustics.mels import decibels_of_unit
+from tts_prep.aligner.interval import estimate_text
 from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
@@ -183,8 +184,10 @@ def _notes(measures: Measures) -> Iterator[str]:
             "transcripts do not belong to these recordings, or the phones are not those that are said."
         )
     shares = measures.columns["boundaries"]
-    if len(shares) and (share := float(shares.mean())) < MEASURE["boundaries"].thresholds[0].limit:
-        yield f"Only an estimated {share:.0%} of the boundaries of phones are within 20 ms of the true ones."
+    if len(shares) and np.isfinite(share := float(shares.mean())):
+        only = "Only an" if share < MEASURE["boundaries"].thresholds[0].limit else "An"
+        estimate = estimate_text(dataset)
+        yield f"{only} estimated {estimate} of the boundaries of phones are within 20 ms of the true ones."
     bandwidth = measures.columns["bandwidth"]
     known = bandwidth[np.isfinite(bandwidth)]
     if len(known) and (usual := float(np.percentile(known, 90))) < _LEAST_BANDWIDTH * dataset.sample_rate / 2:
