@@ -97,7 +97,7 @@ def _prepare_and_report(
         items = doors.asked("hints", "rows")(rows, settings, first.append) or iter(rows.items)
         if config.text.symbols == AUTO:
             config = doors.need("symbols", "auto")(config, read().items, jobs=how["jobs"], backend=how["backend"])
-        parsed = _features(options, config)
+        parsed = parse_features(options, config)
         if settings.like:
             parsed = _like(parsed, settings.like, options["like"])
         how |= {"features": parsed.features, "alignments": parsed.alignments, "corrections": rows.corrected}
@@ -136,14 +136,6 @@ def _like(parsed: ParsedFeatures, manifest: Manifest, store: Path) -> ParsedFeat
     if missing := [name for name in manifest.array_files if name not in made]:
         say(f"not as in {store}: {', '.join(missing)}, of other sources than the corpus; add them again")
     return replace(parsed, features=(*parsed.features, *more))
-
-
-def _features(options: Mapping[str, Any], config: Configuration) -> ParsedFeatures:
-    """Return the features of a store; models are called when it is complete, which no part is."""
-    parsed = parse_features(options, config)
-    if parsed.models and options["part"]:
-        raise ConfigurationError(A_MODEL)
-    return parsed
 
 
 def _existing(options: Mapping[str, Any]) -> Literal["resume", "update", "overwrite"]:
@@ -382,6 +374,9 @@ def parse_features(options: Mapping[str, Any], config: Configuration) -> ParsedF
     models = tuple(
         doors.need("models", "function")(kind.name, kind.model, texts) for kind, texts in kinds if kind.model
     )
+    if models and options.get("part"):
+        # They are called when the store is complete, which no part is.
+        raise ConfigurationError(A_MODEL)
     made = [make_feature(kind.name, texts, config.mel, folder) for kind, texts in kinds if not kind.model]
     made += [doors.need("imports", "array")(text) for text in options["arrays"]]
     alignments = None
