@@ -16,14 +16,17 @@ import re
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from corpora import write_ljspeech
+from forked_tests import PATHS, Server
 from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
@@ -63,6 +66,25 @@ def pytest_xdist_auto_num_workers() -> int | None:
         return None
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return processors + (processors + 1) // 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    """Let test workers be forked from one process that has collected the tests, if the system can do it."""
+    if sys.platform != "linux":
+        return
+    folder = tempfile.TemporaryDirectory()
+    config.add_cleanup(folder.cleanup)
+    server = Server(Path(folder.name), [*config.invocation_params.args])
+    config.add_cleanup(server.close)
+    if server.wait():
+        for spec in specs:
+            spec.python = server.interpreter
+
+
+def pytest_configure() -> None:
+    """Find what tests have found where they were collected, if that was in the process that this one is a fork of."""
+    sys.path.extend(path for path in PATHS if path not in sys.path)
 
 
 @pytest.hookimpl(wrapper=True)

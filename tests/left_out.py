@@ -39,5 +39,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             f"Not tested here: {'; '.join(sorted(reasons))}. See 'make test-optional', 'make test-frameworks'."
         )
     cache = getattr(config, "cache", None)  # None without pytest's plugin for it
-    if cache and config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("left_out"):
+    is_run = not (config.getoption("left_out") or config.getoption("collectonly"))
+    if cache and is_run and config.args_source is config.ArgsSource.TESTPATHS:
         cache.set(PASSED, [report.nodeid for report in terminalreporter.stats.get("passed", [])])

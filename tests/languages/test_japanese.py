@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyopenjtalk")
-pytest.importorskip("onnxruntime")
-
-import pyopenjtalk
-
 from tts_prep.errors import ConfigurationError, MissingPackageError, TextError
 from tts_prep.preprocess import get_frontend
 
 DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def libraries() -> None:
+    """Import them now: they start threads, which the forks of a process do not have."""
+    pytest.importorskip("pyopenjtalk")
+    pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,8 @@ READINGS = [line.split("\t") for line in (DATA / "japanese_readings.tsv").read_t
 def test_particles_and_counters_are_read_by_the_standard_as_open_jtalk_reads_them(
     phones, text: str, reading: str
 ) -> None:
+    import pyopenjtalk
+
     made = phones.phoneticize(phones.normalize(text))
     assert _hepburn(made) == reading.replace(" ", "")
     assert [phone for phone in made.split() if phone.isalpha()] == [

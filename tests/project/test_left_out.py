@@ -42,8 +42,9 @@ def names(result: pytest.RunResult) -> list[str]:
 def test_a_run_with_the_library_has_only_what_did_not_pass_without_it(tests: pytest.Pytester) -> None:
     tests.inline_run("-p", "left_out")
     tests.makepyfile(a_library="")
-    # A part of the tests is no run of all.
+    # A part of the tests is no run of all, and a list of them no run.
     tests.inline_run("-p", "left_out", "test_whole.py")
+    tests.inline_run("-p", "left_out", "--collect-only")
     result = tests.runpytest_inprocess("-p", "left_out", "--left-out", "-v")
     assert names(result) == ["test_first_and_more", "test_second"]
     result.assert_outcomes(passed=2, skipped=1, deselected=2)

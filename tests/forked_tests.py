@@ -1,0 +1,128 @@
+"""Test workers that are forked from one process, which has collected the tests: modules are read and compiled once.
+
+``python forked_tests.py --serve SOCKET ARGUMENTS`` collects the tests of a run with these arguments, and serves until
+its input ends. ``python forked_tests.py SOCKET -u -c PROGRAM`` is the interpreter of a test worker, for pytest-xdist.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+PATHS: list[str] = []
+"""Where the modules of tests are found. Tests that were imported in the process that is forked add nothing here."""
+
+
+class Server:
+    """The process of which test workers are forks; it ends with this one."""
+
+    def __init__(self, folder: Path, arguments: list[str]) -> None:
+        self.interpreter = f"{sys.executable} -I -S {__file__} {folder / 'socket'}"
+        """What starts a Python program in a fork, as ``python`` does in a new process."""
+        command = [sys.executable, __file__, "--serve", str(folder / "socket"), *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def wait(self) -> bool:
+        """Wait until the tests are collected; return whether the process can be forked."""
+        assert self._process.stdout
+        return self._process.stdout.readline() == b"ready\n"
+
+    def close(self) -> None:
+        """End the process, if its forks have ended."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def _serve(address: str, arguments: list[str]) -> None:
+    import pytest
+
+    said = os.dup(1)
+    os.dup2(2, 1)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        code = pytest.main([*arguments, "--collect-only", "-qq", "--numprocesses=0", "--dist=no"])
+    # What is wrong is said by the test workers, which collect the same tests.
+    if code or _other_threads():
+        return
+    # That of the tests, not of this program.
+    importlib.import_module("forked_tests").PATHS[:] = sys.path
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        os.write(said, b"ready\n")
+        os.close(said)
+        while select.select([listening, 0], [], [])[0] == [listening]:
+            connection, _ = listening.accept()
+            if os.fork() == 0:
+                listening.close()
+                _answer(connection)
+                return
+            connection.close()
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _other_threads() -> list[str]:
+    """Return the names of threads, which a fork does not have, but for that of pyarrow's memory, which knows forks."""
+    tasks = [path for path in Path("/proc/self/task").iterdir() if path.name != str(os.getpid())]
+    return [name for task in tasks if (name := (task / "comm").read_text().strip()) != "jemalloc_bg_thd"]
+
+
+def _answer(connection: socket.socket) -> None:
+    """Run a program in a process of its own, and send its exit status."""
+    size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
+    folder, environment, program = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+    child = os.fork()
+    if child:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        # A test worker that does not end is ended by pytest-xdist, which knows the other end of the connection.
+        if select.select([connection, os.pidfd_open(child)], [], [])[0] == [connection]:
+            os.kill(child, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with contextlib.suppress(OSError):
+            connection.sendall(str(status % 256).encode())
+        os._exit(0)
+    connection.close()
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115
+    exec(program, {"__name__": "__main__"})
+
+
+def _ask(address: str, program: str) -> int:
+    """Have a fork of the server run a program with the files and variables of this process; return its exit status."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(address)
+        request = json.dumps([os.getcwd(), dict(os.environ), program]).encode()
+        socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
+        server.sendall(request)
+        # The end of a test worker is seen by the end of its output.
+        os.close(0)
+        os.close(1)
+        return int(server.recv(9) or 1)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--serve":
+        _serve(sys.argv[2], sys.argv[3:])
+    else:
+        sys.exit(_ask(sys.argv[1], sys.argv[-1]))
