@@ -1,24 +1,18 @@
 """The columns of a dataset as tables of pandas and Arrow, which are imported on use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tts_prep.errors import ConfigurationError, MissingPackageError
 from tts_prep.loader.dataset.columns import CategoryValues, Columns, TextValues
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
 _SHARD = "shard"
 _START = "_start"
 
 
-def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
+def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> Any:
     """Return columns as a table of Arrow; see `UtteranceDataset.to_arrow`."""
     try:
         import pyarrow as pa
@@ -36,7 +30,7 @@ def to_arrow(columns: Columns, names: Iterable[str] | None = None) -> pa.Table:
     return pa.table({name: convert(columns[name]) for name in _chosen(columns, names)})
 
 
-def to_pandas(columns: Columns, names: Iterable[str] | None = None) -> pd.DataFrame:
+def to_pandas(columns: Columns, names: Iterable[str] | None = None) -> Any:
     """Return columns as a frame of pandas, which are copies; see `UtteranceDataset.to_pandas`."""
     try:
         import pandas as pd

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ def diff(ctx: click.Context, first: Path | str, second: Path | str, cache: Path 
       tts-prep diff store-monday store-tuesday --json
       tts-prep diff store s3://bucket/store --cache cache
     """
-    from tts_prep.diff.stores import compare_stores
+    from tts_prep.diff.stores import CAUSES, compare_stores
     from tts_prep.loader.dataset.store import Store
 
     for store in (first, second):
@@ -60,15 +60,13 @@ def diff(ctx: click.Context, first: Path | str, second: Path | str, cache: Path 
         # Escape control characters, which can only be in strings.
         say("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
     else:
-        for title, line in _lines(found):
+        for title, line in _lines(found, CAUSES):
             say(one_line(f"{title:<12} {line}", 2000))
     ctx.exit(0 if found.is_same else 1)
 
 
-def _lines(found: StoreDifference) -> Iterator[tuple[str, str]]:
+def _lines(found: StoreDifference, causes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield a title and a line for each difference, at most a screen of them."""
-    from tts_prep.diff.stores import CAUSES
-
     if found.is_same:
         yield "same", f"nothing differs in {count_text(found.n_common, 'row')}"
         return
@@ -83,7 +81,7 @@ def _lines(found: StoreDifference) -> Iterator[tuple[str, str]]:
         if ids:
             yield "rows", f"{count_text(len(ids), 'row')} only in the {side}: {_shown(ids)}"
     for cause, ids in found.rows.items():
-        yield cause, f"{count_text(len(ids), 'row')} with {CAUSES[cause]}: {_shown(ids)}"
+        yield cause, f"{count_text(len(ids), 'row')} with {causes[cause]}: {_shown(ids)}"
     for title, changes in (("column", found.columns), ("array", found.arrays)):
         for name, change in [*changes.items()][:_MAX_SHOWN]:
             what, ids = change

@@ -10,18 +10,23 @@ import numpy.typing as npt
 from tts_prep.errors import MissingPackageError, StoreError, TtsPrepError
 
 
-def answer(path: Path, kind: str, *values: Any) -> tuple[int, bytes]:
+def answer(path: Path, kind: str, configuration: Mapping[str, Any], value: Any) -> tuple[int, bytes]:
     """Return the number of samples, and the samples as 32-bit floats.
 
     Args:
         path: the folder of recordings, or the store.
-        kind: ``recording`` or ``mel``; the store's configuration follows, and the row of the corpus or the mel.
+        kind: ``recording`` or ``mel``.
+        configuration: the store's.
+        value: the row of the corpus, or the mel.
 
     Raises:
         TtsPrepError: there is no sound; the message says why.
     """
     try:
-        samples = _recording(path, *values) if kind == "recording" else _audible(path, *values)
+        from tts_prep.preprocess.configuration.records import Configuration
+
+        config = Configuration.from_dict(path, configuration)
+        samples = _recording(path, config, value) if kind == "recording" else _audible(config, value)
     except ModuleNotFoundError as error:
         raise MissingPackageError(
             f"this needs {error.name}, which is not installed: pip install 'tts-prep[prepare]'"
@@ -34,21 +39,19 @@ def answer(path: Path, kind: str, *values: Any) -> tuple[int, bytes]:
     return len(samples), np.ascontiguousarray(samples, "<f4").tobytes()
 
 
-def _recording(root: Path, configuration: Mapping[str, Any], row: Mapping[str, Any]) -> npt.NDArray[Any]:
+def _recording(root: Path, config: Any, row: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return a recording of the corpus, cleaned as for the store."""
-    from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.make.recordings import read_recording
     from tts_prep.preprocess.plan.shard_settings import ShardRecipe
     from tts_prep.preprocess.source_utterance import SourceUtterance
 
     # What concerns texts and arrays is left out: only the recording is read.
-    recipe = ShardRecipe(root, Configuration.from_dict(root, configuration), {}, {}, {})
+    recipe = ShardRecipe(root, config, {}, {}, {})
     return read_recording(SourceUtterance(**row), recipe).waveform
 
 
-def _audible(store: Path, configuration: Mapping[str, Any], mel: Any) -> npt.NDArray[Any]:
+def _audible(config: Any, mel: Any) -> npt.NDArray[Any]:
     """Return a waveform whose mel is about the given one."""
-    from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.signals.processor import AudioProcessor
 
-    return AudioProcessor(Configuration.from_dict(store, configuration).mel).to_waveform(mel)
+    return AudioProcessor(config.mel).to_waveform(mel)
