@@ -24,6 +24,8 @@ from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.run import prepare
 from tts_prep.verification.files import verify_store
 
+pytestmark = pytest.mark.whole
+
 CONFIG = Configuration(mel=PRESETS["hifigan"], text=TextConfig("characters"), store=StoreConfig(shard_utterances=3))
 
 
