@@ -197,13 +197,20 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def compiler_lock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of the lock that a test worker holds while it compiles."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiler-lock"
+
+
 @pytest.fixture(scope="session", autouse=True)
-def one_compiler(tmp_path_factory: pytest.TempPathFactory) -> None:
+def one_compiler(compiler_lock: Path) -> None:
     """Let one test worker at a time compile, if the compiler is imported by now."""
     if "PYTEST_XDIST_WORKER" in os.environ and "numba" in sys.modules:
         from one_compiler import OneCompiler
 
-        OneCompiler(tmp_path_factory.getbasetemp().parent / "compiler-lock").register()
+        OneCompiler(compiler_lock).register()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,7 +1,7 @@
 """Run ``tts-prep`` in processes that are forked from one that has imported it, so that a command starts in no time.
 
-``python forked_commands.py SOCKET`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its arguments
-are those of a command, or ``--python`` and the paths of scripts, which run one after another.
+``python forked_commands.py SOCKET LOCK`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its
+arguments are those of a command, or ``--python`` and the paths of scripts, which run one after another.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ sys.exit(int(server.recv(9) or 1))
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[list[str]]:
-    """Yield the command that takes the place of ``tts-prep`` while the server is there."""
+def served(folder: Path, lock: Path) -> Iterator[list[str]]:
+    """Yield the command that takes the place of ``tts-prep`` while the server is there.
+
+    Args:
+        lock: that of the test workers, of which one compiles at a time.
+    """
     address = str(folder / "commands")
-    server = subprocess.Popen([sys.executable, __file__, address], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, __file__, address, str(lock)], stdout=subprocess.PIPE, text=True)
     assert server.stdout
     try:
         assert server.stdout.readline() == "ready\n"
@@ -49,15 +53,22 @@ def served(folder: Path) -> Iterator[list[str]]:
         server.wait()
 
 
-def _serve(address: str) -> None:
+def _serve(address: str, lock: Path) -> None:
     import tts_prep.checks.detection
     import tts_prep.cli.preparing
     import tts_prep.report.page  # noqa: F401
     from tts_prep.checks import measure
     from tts_prep.cli.main import main
+    from tts_prep.compiler import is_available
     from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess import PRESETS
     from tts_prep.preprocess.audio.mel import compile_kernels
+
+    if is_available():
+        from one_compiler import OneCompiler
+
+        # Else a test worker compiles the same measures at the same time.
+        OneCompiler(lock).register()
 
     with contextlib.suppress(ImportError):
         import torch  # noqa: F401
@@ -125,4 +136,4 @@ def _run_scripts(paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], Path(sys.argv[2]))

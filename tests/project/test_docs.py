@@ -46,9 +46,9 @@ NEEDS_TORCH = re.compile(r"^(?:import|from) torch\b|output=\"torch\"", re.MULTIL
 
 
 @pytest.fixture(scope="module")
-def tts_prep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+def tts_prep(tmp_path_factory: pytest.TempPathFactory, compiler_lock: Path) -> Iterator[list[str]]:
     """Yield the command that takes the place of ``tts-prep``, and of ``python`` for scripts."""
-    with served(tmp_path_factory.mktemp("commands")) as command:
+    with served(tmp_path_factory.mktemp("commands"), compiler_lock) as command:
         yield command
 
 
