@@ -221,15 +221,15 @@ def align(store: Path, settings: Any, jobs: int) -> None:
         TtsPrepError: see `tts_prep.preprocess.add_durations`.
     """
     from tts_prep.additions.add_arrays import add_durations
-    from tts_prep.aligner.interval import estimate_text
     from tts_prep.loader import UtteranceDataset
 
     with make_progress(sys.stderr) as progress:
         manifest = add_durations(store, sample=settings.sample, least=settings.least, jobs=jobs, progress=progress)
     if "alignment" in manifest.arrays:
+        estimate = doors.need("estimates", "boundaries")
         say(
             f"{store}: durations, aligned by a model of phones that was trained on {store} itself; an estimated "
-            f"{estimate_text(UtteranceDataset(store))} of the boundaries are within 20 ms of the true ones"
+            f"{estimate(UtteranceDataset(store))} of the boundaries are within 20 ms of the true ones"
         )
     else:
         say(f"{store}: nothing to add, it has durations of alignments already")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep import doors
 from tts_prep.acoustics.mels import decibels_of_unit
-from tts_prep.aligner.interval import estimate_text
 from tts_prep.checks.catalogue import MEASURE, MEASURES, THRESHOLDS, Threshold
 from tts_prep.checks.findings import Measures
 from tts_prep.checks.transcripts import LEAST_SEPARATION
@@ -186,7 +186,7 @@ def _notes(measures: Measures) -> Iterator[str]:
     shares = measures.columns["boundaries"]
     if len(shares) and np.isfinite(share := float(shares.mean())):
         only = "Only an" if share < MEASURE["boundaries"].thresholds[0].limit else "An"
-        estimate = estimate_text(dataset)
+        estimate = doors.asked("estimates", "boundaries")(dataset) or f"{share:.0%}"
         yield f"{only} estimated {estimate} of the boundaries of phones are within 20 ms of the true ones."
     bandwidth = measures.columns["bandwidth"]
     known = bandwidth[np.isfinite(bandwidth)]
