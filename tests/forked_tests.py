@@ -58,6 +58,8 @@ def _serve(address: str, arguments: list[str]) -> None:
     # That of the tests, not of this program.
     importlib.import_module("forked_tests").PATHS[:] = sys.path
     gc.freeze()
+    # Test workers are interrupted; this process ends after them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen()
@@ -110,6 +112,7 @@ def _answer(connection: socket.socket) -> None:
 
 def _ask(address: str, program: str) -> int:
     """Have a fork of the server run a program with the files and variables of this process; return its exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)
         request = json.dumps([os.getcwd(), dict(os.environ), program]).encode()
