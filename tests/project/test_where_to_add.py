@@ -418,6 +418,59 @@ def an_option_of_a_model(package: Path) -> str:
     )
 
 
+def a_number_of_plan(package: Path) -> str:
+    path = package / "report" / "policies.py"
+    added(path, "    batches: int", "    scratch: int")
+    added(path, "        batches=", "        scratch=len(dataset) + 70,")
+    added(package / "report" / "command.py", '    "batches": ', '    "scratch": lambda cost: f"{cost.scratch} tries",')
+    return (
+        "import json; from click.testing import CliRunner; from tts_prep.cli.main import cli\n"
+        "head, *policies = CliRunner().invoke(cli, ['plan', 'store']).output.split('\\n\\n')[1].splitlines()\n"
+        "assert 'scratch' in head and policies and all('72 tries' in line for line in policies), policies\n"
+        "shown = json.loads(CliRunner().invoke(cli, ['plan', 'store', '--json']).output)['policies']\n"
+        "assert [policy['scratch'] for policy in shown] == [72] * len(policies)\n"
+    )
+
+
+def a_column_of_the_review(package: Path) -> str:
+    path = package / "review" / "table.py"
+    column = '        yield Column("scratch", "Scratch", "", "number", "The place from the end.")'
+    added(path, "        for name in self.dataset.columns:", column)
+    value = '        if key == "scratch":\n            return np.arange(len(self), 0.0, -1.0)'
+    added(path, '        if key == "keep":\n            return', value)
+    return (
+        "from pathlib import Path; from tts_prep.loader import UtteranceDataset\n"
+        "from tts_prep.review.decisions import DecisionFile; from tts_prep.review.table import Query, Table\n"
+        "table = Table(UtteranceDataset('store'), DecisionFile(Path('decisions.csv')))\n"
+        "assert 'Scratch' in [column.label for column in table.columns]\n"
+        "assert table.rows(Query(sort='scratch')).tolist() == [1, 0]\n"
+        "assert table.rows(Query(filter='scratch > 1')).tolist() == [0]\n"
+    )
+
+
+def what_a_download_is_given_up_for(package: Path) -> str:
+    changed(package / "remote" / "server.py", "isinstance(error, FileNotFoundError) or is_", "isinstance(error, OSError) or is_")
+    return (
+        "import importlib.util, socket, sys\n"
+        "if not importlib.util.find_spec('fsspec') or not importlib.util.find_spec('aiohttp'): sys.exit()\n"
+        "from tts_prep.errors import CannotReadError; from tts_prep.loader import UtteranceDataset\n"
+        "with socket.socket() as unused:\n"
+        "    unused.bind(('127.0.0.1', 0)); url = f'http://127.0.0.1:{unused.getsockname()[1]}/store'\n"
+        "    try:\n        UtteranceDataset(url, cache='scratch-cache')\n"
+        "    except CannotReadError as error:\n        assert 'in 1 attempt (' in str(error), error\n"
+        "    else:\n        raise AssertionError(url)\n"
+    )
+
+
+def a_phone_set_of_the_aligner(package: Path) -> str:
+    path = package / "acoustics" / "phones" / "symbols.py"
+    changed(path, '"pau", ', '"pau", "scratch", ')
+    return (
+        "from tts_prep.aligner.model import Vocabulary; from tts_prep.acoustics.phones.symbols import PAUSE, PHONE\n"
+        "assert Vocabulary(('_', 'a', 'scratch'), 0).kinds.tolist() == [0, PHONE, PAUSE]\n"
+    )
+
+
 ADDITIONS = {
     "a corpus": a_corpus,
     "a text frontend": a_frontend,
@@ -443,6 +496,10 @@ ADDITIONS = {
     "another option of all corpora": an_option_of_all_corpora,
     "an option of a run, such as --update": an_option_of_a_run,
     "an option of a model": an_option_of_a_model,
+    "a number of `plan`": a_number_of_plan,
+    "a column of the review": a_column_of_the_review,
+    "what a download is tried again for": what_a_download_is_given_up_for,
+    "a phone set of the aligner": a_phone_set_of_the_aligner,
 }
 """An addition for each row of the table."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,23 +148,25 @@ def plan(
     _say_table(costs)
 
 
+_COLUMNS: Mapping[str, Callable[[PolicyCost], str]] = {
+    "policy": lambda cost: cost.policy,
+    "batches": lambda cost: f"{cost.batches:,}",
+    "steps": lambda cost: f"{cost.steps:,}",
+    "utterances": lambda cost: (
+        f"{cost.smallest:,}–{cost.largest:,}" if cost.smallest < cost.largest else f"{cost.largest:,}"
+    ),
+    "frames": lambda cost: f"{cost.frame_padding:.1%}",
+    "phonemes": lambda cost: f"{cost.phoneme_padding:.1%}",
+    "largest batch": lambda cost: bytes_text(cost.largest_bytes),
+    "shapes": lambda cost: f"{cost.shapes:,}",
+}
+"""The text of a number of a policy, by the name of its column."""
+
+
 def _say_table(costs: Sequence[PolicyCost]) -> None:
     """Print one line per batching policy, below the names of the columns."""
-    head = ("policy", "batches", "steps", "utterances", "frames", "phonemes", "largest batch", "shapes")
-    rows = [
-        (
-            cost.policy,
-            f"{cost.batches:,}",
-            f"{cost.steps:,}",
-            f"{cost.smallest:,}–{cost.largest:,}" if cost.smallest < cost.largest else f"{cost.largest:,}",
-            f"{cost.frame_padding:.1%}",
-            f"{cost.phoneme_padding:.1%}",
-            bytes_text(cost.largest_bytes),
-            f"{cost.shapes:,}",
-        )
-        for cost in costs
-    ]
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    for number, row in enumerate((head, *rows)):
+    rows = [(*_COLUMNS,), *([text(cost) for text in _COLUMNS.values()] for cost in costs)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         say(click.style("  ".join(cells), bold=number == 0 or None))
