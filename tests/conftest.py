@@ -71,14 +71,15 @@ def pytest_xdist_auto_num_workers() -> int | None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """Let test workers be forked from one process that has collected the tests, if the system can do it."""
-    if sys.platform != "linux":
+    own = [spec for spec in specs if spec.popen and not spec.python]
+    if sys.platform != "linux" or not own:
         return
     folder = tempfile.TemporaryDirectory()
     config.add_cleanup(folder.cleanup)
     server = Server(Path(folder.name), [*config.invocation_params.args])
     config.add_cleanup(server.close)
     if server.wait():
-        for spec in specs:
+        for spec in own:
             spec.python = server.interpreter
 
 

@@ -12,10 +12,12 @@ import importlib
 import json
 import os
 import select
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 PATHS: list[str] = []
@@ -26,7 +28,7 @@ class Server:
     """The process of which test workers are forks; it ends with this one."""
 
     def __init__(self, folder: Path, arguments: list[str]) -> None:
-        self.interpreter = f"{sys.executable} -I -S {__file__} {folder / 'socket'}"
+        self.interpreter = shlex.join([sys.executable, "-I", "-S", __file__, str(folder / "socket")])
         """What starts a Python program in a fork, as ``python`` does in a new process."""
         command = [sys.executable, __file__, "--serve", str(folder / "socket"), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -61,13 +63,20 @@ def _serve(address: str, arguments: list[str]) -> None:
     # Test workers are interrupted; this process ends after them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(address)
+        try:
+            listening.bind(address)
+        except OSError:  # The path is too long.
+            return
         listening.listen()
         os.write(said, b"ready\n")
         os.close(said)
         while select.select([listening, 0], [], [])[0] == [listening]:
             connection, _ = listening.accept()
-            if os.fork() == 0:
+            # Python 3.12 warns of other threads, which `_other_threads` knows.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
                 listening.close()
                 _answer(connection)
                 return

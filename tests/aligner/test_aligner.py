@@ -91,6 +91,9 @@ def test_a_short_silence_before_a_stop_is_its_closure(
         # X-SAMPA, where T and D are fricatives.
         ("@ i: t T d D tS 'k g C j", "t d tS 'k g"),
         ("ə t tʰ ɡ ʔ θ ð c j ˈ", "t tʰ ɡ ʔ c"),
+        ("ʃ ʒ ʦ ʣ ʧ ʤ ʨ ʥ ʄ ʛ ʡ ʢ", "ʦ ʣ ʧ ʤ ʨ ʥ ʄ ʛ ʡ"),
+        # ARPAbet beside letters.
+        ("AA0 T D TH a b t", "T D b t"),
         # The table of Tacotron 2: letters, and ARPAbet after an @.
         ("a T t D @T @DH @CH @AA0 .", "t @T @CH"),
     ],

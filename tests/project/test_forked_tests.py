@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ def served(folder: Path, source: str) -> Iterator[tuple[bool, list[str]]]:
     (tests / "test_some.py").write_text(source)
     server = Server(folder, [str(tests)])
     with closing(server):
-        yield server.wait(), server.interpreter.split()
+        yield server.wait(), shlex.split(server.interpreter)
 
 
 def run(interpreter: list[str], program: str, folder: Path) -> subprocess.CompletedProcess[str]:

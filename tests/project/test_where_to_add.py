@@ -449,7 +449,11 @@ def a_column_of_the_review(package: Path) -> str:
 
 
 def what_a_download_is_given_up_for(package: Path) -> str:
-    changed(package / "remote" / "server.py", "isinstance(error, FileNotFoundError) or is_", "isinstance(error, OSError) or is_")
+    changed(
+        package / "remote" / "server.py",
+        "isinstance(error, FileNotFoundError) or is_",
+        "isinstance(error, OSError) or is_",
+    )
     return (
         "import importlib.util, socket, sys\n"
         "if not importlib.util.find_spec('fsspec') or not importlib.util.find_spec('aiohttp'): sys.exit()\n"

@@ -1,13 +1,17 @@
 """How far the estimate of a store that has aligned itself can be off, as measured on corpora of other kinds."""
 
+from __future__ import annotations
+
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from tts_prep.format.layout import ALIGNMENT_WITHIN
-from tts_prep.loader import UtteranceDataset
 from tts_prep.toml_files import read_toml
+
+if TYPE_CHECKING:
+    from tts_prep.loader import UtteranceDataset
 
 LEAST_SECONDS: Final = 60.0
 """The minimum duration of the sample for an estimate, which is off by up to 41 points for less."""
@@ -18,7 +22,7 @@ _LEAST: Final = 0.01
 
 
 def likely_shares(share: float) -> tuple[float, float]:
-    """Return the shares between which the true one was for nine of ten models with known times, for an estimate."""
+    """Return the ends of the 90 % interval of an estimate: nine of ten models of known times were in theirs."""
     bounded = min(max(share, _LEAST), 1 - _LEAST)
     logit = math.log(bounded / (1 - bounded))
     low, high = (1 / (1 + math.exp(-logit - _TABLE[end])) for end in ("lower", "upper"))
@@ -30,8 +34,9 @@ def estimate_text(dataset: UtteranceDataset) -> str:
     share = float(np.mean(np.asarray(dataset.columns[ALIGNMENT_WITHIN])))
     durations = dataset.arrays.get("durations")  # None if they were removed, but not the column.
     sample = durations.settings.get("sample", len(dataset)) if durations else len(dataset)
-    seconds = float(np.sum(dataset.n_frames)) * dataset.hop_length / dataset.sample_rate
-    seconds *= min(1.0, sample / len(dataset))
+    # Of the store, also where the dataset is a selection.
+    n_frames = min(float(dataset.metadata.speaker_frames.sum()), sample * float(np.mean(dataset.n_frames)))
+    seconds = n_frames * dataset.hop_length / dataset.sample_rate
     if seconds < LEAST_SECONDS:
         return f"{share:.0%} (with less than {LEAST_SECONDS:.0f} s of speech, a guess)"
     low, high = likely_shares(share)

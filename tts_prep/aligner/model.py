@@ -192,7 +192,7 @@ _DIGITS: Final = "0123456789"
 _CLOSURE_SECONDS: Final = 0.1
 """The maximum duration of a silence before a stop that is its closure; people's labels have few longer ones."""
 
-_STOP: Final = re.compile("[pbtdkgqcɡɢɟʈɖʔɓɗɠ](?!h)|ch|jh")
+_STOP: Final = re.compile("[pbtdkgqcɡɢɟʈɖʔɓɗɠʄʛʡʣ-ʨ](?!h)|ch|jh")
 """The beginning of a stop or affricate in IPA, ARPAbet and X-SAMPA; ``th`` and ``dh`` are fricatives of ARPAbet."""
 _MAX_TEXT: Final = 1 << 20
 
@@ -223,8 +223,10 @@ class Vocabulary:
             phone_name(symbol) if kind == PHONE else "" for symbol, kind in zip(self.symbols, self.kinds, strict=True)
         ]
         known = {*names}
-        # With both cases, T and D are X-SAMPA's fricatives; ARPAbet has one case, or an @ before its phones.
+        # With both cases, T and D are X-SAMPA's fricatives, but not beside vowels of ARPAbet, whose T and D are stops.
         has_cases = any(name.lower() in known for name in names if name != name.lower())
+        is_arpabet = not known.isdisjoint(("AA", "AE", "IY", "UW"))
+        has_cases = has_cases and not is_arpabet
         read = [name.removeprefix("@").lower() if name[:1] == "@" or not has_cases else name for name in names]
         return np.array([_STOP.match(name) is not None for name in read])
 

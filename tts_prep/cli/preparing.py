@@ -218,7 +218,7 @@ def failures_text(store: Path, count: int) -> str:
 
 def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool) -> str:
     """Return one line about the corpus and the main settings of a run."""
-    text = config.text
+    text, lacks = config.text, doors.lacks("words", "marks")
     preset = config.preset or "none"
     if not preset_is_chosen:
         preset += " (the default; a vocoder needs its own, see 'tts-prep presets')"
@@ -226,7 +226,7 @@ def settings_text(corpus: Path, config: Configuration, *, preset_is_chosen: bool
         f"corpus: {config.corpus} {corpus}; preset: {preset}; frontend: {text.frontend_name}, "
         f"language {text.language}{'' if text.normalize else ', texts unchanged'}"
         + (f"; cleaning: {values_text(cleaning)}" if (cleaning := config.cleaning.as_dict()) else "")
-        + (f"; marks such as <b> stay ({lacks})" if (lacks := doors.lacks("words", "marks")) else "")
+        + (f"; marks such as <b> stay ({lacks})" if text.marks == "text" and lacks else "")
     )
 
 
