@@ -7,7 +7,7 @@ from numba import carray, cfunc, types  # type: ignore[attr-defined]
 
 from tts_prep.preprocess.audio.simd import lanes
 from tts_prep.preprocess.audio.simd.fft import convolve, transform
-from tts_prep.preprocess.audio.simd.tables import LANES, Array, Tables
+from tts_prep.preprocess.audio.simd.tables import GAP, LANES, Array, Tables
 
 
 @lanes.jit
@@ -107,7 +107,7 @@ def compiled(name: str) -> Any:
         n_fft, n_read, n_mels, offset, floor = len(cr), len(window), len(starts), f(numbers[0]), f(numbers[1])
         # Each part of the scratch starts at a cache line: all lengths are multiples of LANES.
         size = n_read // 2 * LANES
-        re, im, rest = scratch[:size], scratch[size : 2 * size], scratch[2 * size :]
+        re, im, rest = scratch[:size], scratch[size + GAP : 2 * size + GAP], scratch[2 * (size + GAP) :]
         # Half as many float64 numbers take the space of the float32 numbers.
         size = (n_fft // 2 + 2) // 2 * LANES
         power, rest = rest[:size].view(f), rest[size:]

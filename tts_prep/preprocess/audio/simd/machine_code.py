@@ -23,7 +23,7 @@ import numpy.typing as npt
 from tts_prep.compiler import is_private, listen, one_process_at_a_time
 from tts_prep.errors import WriteError
 from tts_prep.format.files.atomic import replacing
-from tts_prep.preprocess.audio.simd.tables import LANES, Tables, tables, twiddles
+from tts_prep.preprocess.audio.simd.tables import GAP, LANES, Tables, tables, twiddles
 
 __all__ = ["LANES", "function", "load", "mel_name", "places", "prepare", "scratch", "tables", "twiddles"]
 
@@ -71,9 +71,9 @@ def scratch(n_read: int, n_fft: int, n_mels: int, found: Tables) -> npt.NDArray[
     """
     more = 10 + 4 * len(found.wr) if found.chirp.size else 2 * int(found.odd.max(initial=0))
     size = LANES * (n_read // 2 * 2 + (n_fft // 2 + 2) // 2 + (n_mels + 1) // 2 + 2 + more)
-    memory = np.empty(size + 8)
+    memory = np.empty(size + 2 * GAP + 8)
     skipped = -memory.ctypes.data % 64 // 8
-    return memory[skipped : skipped + size]
+    return memory[skipped : skipped + size + 2 * GAP]
 
 
 _loaded: dict[str, MachineCode] = {}

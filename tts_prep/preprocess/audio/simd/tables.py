@@ -19,6 +19,13 @@ _HAS_512_BITS: Final = (
 )
 LANES: Final = 16 if _HAS_512_BITS else 8
 
+GAP: Final = 128
+"""The float64 values between real and imaginary parts of frames in memory.
+
+Without them, values that are read and written together are a multiple of 4 KiB apart, and a processor waits with a load
+in case it is of what was just stored.
+"""
+
 LARGEST_PRIME: Final = 100
 """The largest prime factor that is transformed by a direct sum; for larger ones a convolution is faster."""
 
