@@ -37,7 +37,7 @@ PHASES = {
     "text: normalization, espeak-ng, ids": ("preprocess/make/phonemizing.py:",),
     "reading, decoding and checking recordings": ("preprocess/make/recordings.py:"),
     "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
-    "statistics": ("preprocess/audio/mel.py:bin_moments",),
+    "statistics": ("preprocess/audio/mel.py:mel_statistics",),
     "mel": ("preprocess/audio/mel.py:",),
     "writing and CRC-32": ("format/hdf5/", "format/files/atomic.py:"),
     "SHA-256": ("format/files/checksums.py:seal_file",),

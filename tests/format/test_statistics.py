@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.mel import bin_moments
+from tts_prep.preprocess.audio.mel import mel_statistics
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=6), st.integers(0, 10**6))
@@ -14,7 +14,7 @@ def test_parts_merge_to_what_numpy_says_of_all_frames(lengths: list[int], seed: 
     parts = [rng.normal(-5, 2, (n, 3)).astype(np.float32) for n in lengths if n]
     total = MelStatistics.empty(3)
     for part in parts:
-        total = total.merged(MelStatistics(len(part), *bin_moments(part)))
+        total = total.merged(mel_statistics(part))
     frames = np.concatenate([*parts, np.empty((0, 3), np.float32)]).astype(np.float64)
     assert total.count == len(frames)
     if len(frames):

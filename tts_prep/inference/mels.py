@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from tts_prep.errors import AudioError, ConfigurationError
 from tts_prep.inference.manifests import manifest_of
-from tts_prep.preprocess.audio.framing import as_float
 from tts_prep.preprocess.audio.mel import Mel, MelExtractor
 from tts_prep.preprocess.audio.reading import prepared, read_samples
 from tts_prep.preprocess.configuration.records import Configuration
@@ -65,7 +64,7 @@ class StoreMel:
         samples = np.ascontiguousarray(samples, np.float32)
         if not np.isfinite(samples).all():
             raise AudioError("waveform: holds NaN or infinite samples")
-        return self._mel(as_float(prepared(samples, sample_rate, self.sample_rate, self._config.reading)), "waveform")
+        return self._mel(prepared(samples, sample_rate, self.sample_rate, self._config.reading), "waveform")
 
     def _mel(self, samples: npt.NDArray[np.float32] | npt.NDArray[np.int16], name: str) -> Mel:
         config = self._config

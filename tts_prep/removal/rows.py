@@ -27,7 +27,7 @@ from tts_prep.format.records.provenance import Provenance, write_provenance
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.records.sources import IncompleteArray, Sources, read_sources, write_sources
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.mel import bin_moments
+from tts_prep.preprocess.audio.mel import mel_statistics
 from tts_prep.preprocess.make.examples import Example
 from tts_prep.preprocess.make.feature_inputs import StoredRows
 from tts_prep.preprocess.make.folder import take_over_file
@@ -146,7 +146,7 @@ def _examples(stored: StoredRows, kinds: dict[str, str], kept: Sequence[int]) ->
         mel = np.ascontiguousarray(arrays["mel"][position], np.float32) + offset
         of_row = {name: values[position] for name, values in arrays.items()}
         row = {name: values[position] for name, values in columns.items()}
-        examples.append(Example(of_row, row, MelStatistics(len(mel), *bin_moments(mel)), key=keys[position]))
+        examples.append(Example(of_row, row, mel_statistics(mel), key=keys[position]))
     return examples
 
 

@@ -14,8 +14,8 @@ from tts_prep.compiler import import_librosa
 from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.audio.config import MelConfig, ReadingConfig
 from tts_prep.preprocess.audio.filter_bank import dense_filter_bank
-from tts_prep.preprocess.audio.framing import Waveform, as_float
-from tts_prep.preprocess.audio.mel import Mel, leveled, mel_spectrogram, window_of
+from tts_prep.preprocess.audio.framing import Waveform, level_factor
+from tts_prep.preprocess.audio.mel import Mel, mel_spectrogram, window_of
 from tts_prep.preprocess.audio.presets import get_preset
 from tts_prep.preprocess.audio.reading import read_waveform
 
@@ -54,8 +54,8 @@ class AudioProcessor:
         Raises:
             AudioError: the file cannot be used.
         """
-        samples, factor = leveled(read_waveform(Path(path), self.config.sample_rate, self.reading), self.config)
-        return as_float(samples) * np.float32(factor)
+        waveform = read_waveform(Path(path), self.config.sample_rate, self.reading)
+        return waveform * np.float32(level_factor(waveform, self.config))
 
     def mel_spectrogram(self, waveform: npt.ArrayLike) -> Mel:
         """Return the log-mel spectrogram of a waveform, [n_frames, n_mels] float32.

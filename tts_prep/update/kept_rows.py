@@ -12,8 +12,7 @@ from tts_prep.errors import CorruptStoreError
 from tts_prep.format.hdf5.datasets import Array
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.remarks import Remarks
-from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.mel import bin_moments
+from tts_prep.preprocess.audio.mel import mel_statistics
 from tts_prep.preprocess.configuration.records import without_lexicon
 from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed
 from tts_prep.preprocess.make.examples import Example, lengths_of, row_of
@@ -126,8 +125,8 @@ class _OldShard:
             self._stored_values(feature, source, position) or computed(feature, source, lengths)
             for feature in recipe.features
         )
-        statistics = MelStatistics(len(mel), *bin_moments(mel))
-        return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values, self.keys[position])
+        of_index = row_of(utterance, phoneme_text, columns)
+        return Example(arrays, of_index, mel_statistics(mel), values, self.keys[position])
 
     def _stored_values(self, feature: Feature, utterance: FeatureInput, position: int) -> FeatureValues | None:
         """Return the values of a feature if the old store has them, made in the same way."""

@@ -74,7 +74,7 @@ def test_a_part_that_is_resampled_is_cut_from_the_whole(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_no_more_of_a_long_recording_is_read_than_the_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "flac", "PCM_16")
-    monkeypatch.setattr(reading, "read_waveform", None)
+    monkeypatch.setattr(reading, "read_samples", None)
     assert len(read_utterance(tmp_path, part_of(path, 1, 2), RATE, ReadingConfig())) == RATE
 
 

@@ -1,4 +1,4 @@
-"""Padding and framing of waveforms."""
+"""Waveforms: the scale and level of their samples, their padding and framing."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,6 +23,29 @@ def as_float(samples: Samples) -> Waveform:
     if samples.dtype == np.int16:
         return samples * np.float32(FULL_SCALE)
     return np.asarray(samples, np.float32)
+
+
+def level_factor(waveform: Samples, config: MelConfig) -> float:
+    """Return the factor that brings samples to the configured level: 1 for silence, or without a peak."""
+    peak = largest_sample(waveform) if config.peak is not None else 0.0
+    if config.peak is None or peak == 0 or (config.peak_mode == "limit" and peak <= config.peak):
+        return 1.0
+    return config.peak / peak
+
+
+def largest_sample(waveform: Samples) -> float:
+    """Return the largest absolute value of a waveform, with full scale 1; 0 without samples."""
+    # An int16 has no 32,768.
+    peak = max(float(waveform.max(initial=0)), -float(waveform.min(initial=0)))
+    return peak * FULL_SCALE if waveform.dtype == np.int16 else peak
+
+
+def preemphasized(samples: Samples, factor: float) -> Waveform:
+    """Return y[n] = x[n] − factor · x[n − 1] with y[0] = x[0], [n_samples] float32."""
+    waveform = as_float(samples)
+    emphasized = waveform.copy()
+    emphasized[1:] -= np.float32(factor) * waveform[:-1]
+    return emphasized
 
 
 def whole(waveform: Samples, config: MelConfig) -> Samples:
@@ -160,13 +183,13 @@ class FrameRun:
 def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRun]:
     """Split the frames of a waveform into runs: the waveform itself, and padded copies of its ends.
 
-    The samples equal those of `pad_waveform`; a short waveform is a single run. This avoids copying long waveforms,
-    which takes time, and 300 MB for an hour of audio.
+    The samples equal those of `pad_waveform`; a short waveform is a single run, as is one whose ``n_fft`` is no
+    multiple of ``lanes``. This avoids copying long waveforms, which takes time, and 300 MB for an hour of audio.
 
     Args:
         waveform: [n_samples] float32 or int16.
         lanes: the number of frames that the kernel processes at a time. Runs are multiples of it, and the last one has
-            ``lanes`` hops of zeros appended.
+            ``lanes`` hops of zeros appended, or more.
     """
     waveform = whole(waveform, config)
     n, hop, n_fft, edge = len(waveform), config.hop_length, config.n_fft, config.edge_zeros
@@ -176,8 +199,8 @@ def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRu
     # copy of the rest contains all samples that are reflected.
     first = -(-begin // tail) * lanes
     stop = min((n + begin - n_fft) // hop + 1, (n + edge + begin - right - 1) // hop, n_all) // lanes * lanes
-    if stop - first < _LONG:
-        return [FrameRun(0, n_all, pad_waveform(waveform, config, tail))]
+    if stop - first < _LONG or n_fft % lanes:
+        return [FrameRun(0, n_all, pad_waveform(waveform, config, tail + lanes))]
     reflected = _reflects(config)
     runs = [FrameRun(first, stop, waveform[first * hop - begin :])]
     if first:

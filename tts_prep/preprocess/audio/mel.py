@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio import framing
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.filter_bank import FilterBank, filter_bank
@@ -67,10 +68,9 @@ class MelExtractor:
         if not config.n_mels and not with_energy:
             return out, energy
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
-        waveform, factor = leveled(waveform, config)
-        window = self._window * factor
+        window = self._window * framing.level_factor(waveform, config)
         if config.preemphasis and not config.frame_preemphasis:
-            waveform = preemphasized(framing.as_float(waveform), config.preemphasis)
+            waveform = framing.preemphasized(waveform, config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
         if simd is None:
             padded, norms = framing.as_float(framing.pad_waveform(waveform, config)), energy if with_energy else None
@@ -82,19 +82,13 @@ class MelExtractor:
         # The machine code takes addresses.
         waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
         window = window * framing.FULL_SCALE if is_16 else window
-        if config.n_fft % lanes:
-            # The kernel reads full vectors, past the end of a frame, where the window is 0.
-            window = np.pad(window, (0, -config.n_fft % lanes))
-            runs = [
-                framing.FrameRun(0, len(out), framing.pad_waveform(waveform, config, lanes * (config.hop_length + 1)))
-            ]
-        else:
-            runs = framing.frame_runs(waveform, config, lanes)
+        # The kernel reads full vectors, past the end of a frame.
+        window = np.pad(window, (0, -config.n_fft % lanes))
         bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
         in_window = simd.places(window)
-        for run in runs:
+        for run in framing.frame_runs(waveform, config, lanes):
             samples = (_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)
             filled = (out[run.first : run.stop], energy[run.first : run.stop], scratch)
             compiled(
@@ -166,35 +160,15 @@ def _places(bank: FilterBank, n_fft: int) -> tuple[list[tuple[int, int]], object
     return places(*arrays), arrays
 
 
-def bin_moments(mel: Mel) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
-
-    Args:
-        mel: [n_frames, n_mels] float32, at least one frame.
-    """
-    if not mel.shape[1]:
-        return np.zeros(0), np.zeros(0)
-    simd = compiled_kernel()
-    if simd is None:
-        return _plain_moments(mel)
+def mel_statistics(mel: Mel) -> MelStatistics:
+    """Return the statistics of every bin of a mel, [n_frames, n_mels] float32 with at least one frame."""
     mean, m2 = np.zeros(mel.shape[1]), np.zeros(mel.shape[1])
-    simd.function("moments")(simd.places(np.ascontiguousarray(mel, np.float32), mean, m2))
-    return mean, m2
-
-
-def leveled(waveform: framing.Samples, config: MelConfig) -> tuple[framing.Samples, float]:
-    """Return samples, and the factor that brings them to the configured level: 1 for silence, or without a peak."""
-    peak = largest_sample(waveform) if config.peak is not None else 0.0
-    if config.peak is None or peak == 0 or (config.peak_mode == "limit" and peak <= config.peak):
-        return waveform, 1.0
-    return waveform, config.peak / peak
-
-
-def largest_sample(waveform: framing.Samples) -> float:
-    """Return the largest absolute value of a waveform, with full scale 1; 0 without samples."""
-    # An int16 has no 32,768.
-    peak = max(float(waveform.max(initial=0)), -float(waveform.min(initial=0)))
-    return peak * framing.FULL_SCALE if waveform.dtype == np.int16 else peak
+    if (simd := compiled_kernel()) is None:
+        mel.mean(axis=0, dtype=np.float64, out=mean)
+        np.square(mel - mean).sum(axis=0, out=m2)
+    elif mel.shape[1]:
+        simd.function("moments")(simd.places(np.ascontiguousarray(mel, np.float32), mean, m2))
+    return MelStatistics(len(mel), mean, m2)
 
 
 def window_of(config: MelConfig) -> npt.NDArray[np.float64]:
@@ -208,13 +182,6 @@ def window_of(config: MelConfig) -> npt.NDArray[np.float64]:
         return 0.42 - 0.5 * np.cos(phase) + 0.08 * np.cos(2 * phase)
     # D. Povey's window of Kaldi's feature-window.cc.
     return hann**0.85 if config.window == "povey" else hann
-
-
-def preemphasized(waveform: framing.Waveform, factor: float) -> framing.Waveform:
-    """Return y[n] = x[n] − factor · x[n − 1] with y[0] = x[0], [n_samples] float32."""
-    emphasized = waveform.copy()
-    emphasized[1:] -= np.float32(factor) * waveform[:-1]
-    return emphasized
 
 
 _extractor = lru_cache(maxsize=16)(MelExtractor)
@@ -325,13 +292,3 @@ def _processed(frames: npt.NDArray[np.float32], config: MelConfig) -> npt.NDArra
     if config.frame_preemphasis:
         samples -= config.preemphasis * samples[:, [0, *range(config.win_length - 1)]]
     return result
-
-
-def _plain_moments(mel: npt.NDArray[np.float32]) -> tuple[Any, Any]:
-    """Return mean and sum of squared deviations of every bin, [n_mels] float64 each.
-
-    Args:
-        mel: [n_frames, n_mels] float32, at least one frame.
-    """
-    mean = mel.mean(axis=0, dtype=np.float64)
-    return mean, np.square(mel - mean).sum(axis=0)

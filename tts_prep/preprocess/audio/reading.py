@@ -89,12 +89,18 @@ def read_samples(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        samples = prepared(waveform, recording.file.samplerate, sample_rate, config, _rounding(recording.file))
-        return samples if keeps_16_bits else as_float(samples)
+        rate, rounding = recording.file.samplerate, _rounding(recording.file)
+        return prepared(waveform, rate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
 
 
 def prepared(
-    samples: Samples, rate: int, sample_rate: int, config: ReadingConfig, rounding: float | None = None
+    samples: Samples,
+    rate: int,
+    sample_rate: int,
+    config: ReadingConfig,
+    rounding: float | None = None,
+    *,
+    keeps_16_bits: bool = False,
 ) -> Samples:
     """Return decoded samples as the system of these settings has them in training: resampled, clipped, written.
 
@@ -104,18 +110,16 @@ def prepared(
         rounding: what is added before they are rounded down to 16 bits; None rounds to the nearest, half to even.
 
     Returns:
-        [n_samples] float32, or int16.
+        [n_samples] float32, or int16 if it may be kept.
     """
     between = config.through or sample_rate
-    found: Any = samples if rate == between else resample(samples, rate, between, config.resampler)
+    found: Any = resample(samples, rate, between, config.resampler)
     if config.clips and found.dtype != np.int16:
         found = np.clip(found, -1, 1)
     if config.written:
         found = _written(found, config.written, rounding if rate == between else None)
-    if between != sample_rate:
-        found = resample(found, between, sample_rate, config.resampler)
-    waveform: Samples = found if found.dtype == np.int16 else np.ascontiguousarray(found, np.float32)
-    return waveform
+    found = resample(found, between, sample_rate, config.resampler)
+    return np.ascontiguousarray(found if keeps_16_bits and found.dtype == np.int16 else as_float(found))
 
 
 def _rounding(file: soundfile.SoundFile | PcmFile) -> float | None:
@@ -156,7 +160,7 @@ def read_excerpt(
     *,
     inside: str = "",
     remarks: list[str] | None = None,
-) -> tuple[Waveform, int] | None:
+) -> tuple[Samples, int] | None:
     """Read samples ``start`` to ``stop`` of a recording; return them and the length of the recording.
 
     It is not `prepared`. Return None if an excerpt cannot be read separately: the recording must be resampled, or its
@@ -176,8 +180,7 @@ def read_excerpt(
             return None
         length = recording.n_samples
         start, stop = min(start, length), length if stop is None else min(stop, length)
-        samples = _decoded(recording, start, stop - start, config, remarks)[0]
-        return as_float(samples), length
+        return _decoded(recording, start, stop - start, config, remarks)[0], length
 
 
 def read_within(
@@ -188,7 +191,7 @@ def read_within(
     *,
     inside: str = "",
     remarks: list[str] | None = None,
-) -> Waveform:
+) -> Samples:
     """Read a recording from a second to another, or to its end, as `read_waveform`.
 
     Start and end are rounded to the nearest samples. If an excerpt cannot be read separately (see `read_excerpt`), it
@@ -213,16 +216,17 @@ def read_within(
         raise AudioError(f"{path.name}: {length / rate:.3f} s long, expected an excerpt from {within[0]:g} to {end} s")
     if not excerpt.any():
         raise AudioError(f"{path.name}: digital silence from {within[0]:g} s on, every sample is 0")
-    return as_float(prepared(np.array(excerpt, np.float32), rate, sample_rate, config))
+    return prepared(np.array(excerpt, np.float32), rate, sample_rate, config)
 
 
 @lru_cache(maxsize=1)
 def _full_recording(
     path: Path, _version: tuple[int, ...], inside: str, sample_rate: int, config: ReadingConfig
-) -> tuple[Waveform, list[str]]:
+) -> tuple[Samples, list[str]]:
     """Return a whole recording and remarks on it, kept until another one, or another version of it, is read."""
     remarks: list[str] = []
-    return read_waveform(path, sample_rate, config, inside=inside, remarks=remarks), remarks
+    samples = read_samples(path, sample_rate, config, inside=inside, remarks=remarks, keeps_16_bits=False)
+    return samples, remarks
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from tts_prep.errors import AudioError
 from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
-from tts_prep.preprocess.audio.framing import aligned_waveform, as_float
-from tts_prep.preprocess.audio.mel import Mel, bin_moments, largest_sample, leveled
+from tts_prep.preprocess.audio.framing import aligned_waveform, as_float, largest_sample, level_factor
+from tts_prep.preprocess.audio.mel import Mel, mel_statistics
 from tts_prep.preprocess.audio.reading import BEYOND_FULL_SCALE
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
@@ -75,7 +75,10 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
         # A feature of recordings fails.
         waveform, known = cache(partial(read_again, recipe, utterance, 0)), {"mel": known["mel"]}
     mel = known["mel"]
-    statistics = _statistics(mel, utterance.audio)
+    statistics = mel_statistics(mel)
+    # A single such value would make the statistics of the store useless.
+    if not np.isfinite([statistics.mean, statistics.m2]).all():
+        raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
     spec = recipe.arrays["mel"]
     arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
     if "waveform" in recipe.arrays:
@@ -100,7 +103,8 @@ def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remar
             read_again=partial(read_as, recipe, utterance),
             row=utterance,
         )
-        values = tuple(computed(feature, source, lengths_of(arrays)) for feature in recipe.features)
+        lengths = lengths_of(arrays)
+        values = tuple(computed(feature, source, lengths) for feature in recipe.features)
     return Example(arrays, row_of(utterance, phoneme_text, columns), statistics, values)
 
 
@@ -113,14 +117,6 @@ def row_of(utterance: SourceUtterance, phoneme_text: str, columns: Mapping[str, 
 def lengths_of(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
     """Return the number of rows of an utterance by axis."""
     return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-
-
-def _statistics(mel: Mel, audio: str) -> MelStatistics:
-    moments = bin_moments(mel)
-    # A single such value would make the statistics of the store useless.
-    if not np.isfinite(moments).all():
-        raise AudioError(f"{audio}: its mel spectrogram has NaN or infinite values")
-    return MelStatistics(len(mel), *moments)
 
 
 def _phonemes(
@@ -168,9 +164,8 @@ def _stored_waveform(
     recording: CleanedRecording, config: Configuration, dtype: str, remark: Remark
 ) -> npt.NDArray[Any]:
     """Return the waveform in the stored dtype, at the level of the recipe, aligned with the frames of the mel."""
-    waveform, factor = leveled(recording.waveform, config.mel)
-    aligned = aligned_waveform(waveform, config.mel)
-    scale = np.float32(factor)
+    scale = np.float32(level_factor(recording.waveform, config.mel))
+    aligned = aligned_waveform(recording.waveform, config.mel)
     if scale == 1 and aligned.dtype == dtype:
         return aligned
     peak = largest_sample(aligned) * float(scale)
