@@ -19,8 +19,10 @@ from killing import contents
 from stores import of_room
 
 from tts_prep.errors import CorpusChangedError, StoreError
+from tts_prep.format.files.paths import open_regular
 from tts_prep.format.layout import SOURCES
 from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
+from tts_prep.preprocess.audio.reading import read_samples, take_digest
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kinds import make_feature
@@ -211,3 +213,39 @@ def test_the_contents_of_a_recording_are_the_xxh3_of_its_bytes_also_inside_an_ar
         inner = SourceUtterance("x", "Text.", "all.tar", "", "0", inside=inside)
         assert content_of(tmp_path, inner, SAMPLE_RATE) == expected
     assert content_of(tmp_path, SourceUtterance("x", "Text.", "none.wav", "", "0"), SAMPLE_RATE) == ""
+
+
+@pytest.mark.parametrize(
+    ("samples", "subtype", "rate", "is_kept"),
+    [
+        ((2000,), "PCM_16", SAMPLE_RATE, True),
+        ((2000, 2), "PCM_16", SAMPLE_RATE, False),
+        ((2000,), "FLOAT", SAMPLE_RATE, False),
+        ((2000,), "PCM_16", 16_000, False),
+    ],
+)
+def test_of_a_recording_whose_samples_are_kept_the_xxh3_is_known_without_reading_it_again(
+    tmp_path: Path, samples: tuple[int, ...], subtype: str, rate: int, is_kept: bool
+) -> None:
+    path = tmp_path / "x.wav"
+    soundfile.write(path, np.random.default_rng(0).uniform(-1, 1, samples), rate, subtype)
+    data = path.read_bytes() + b"LIST\x04\0\0\0abcd"
+    path.write_bytes(data)
+    read_samples(path, SAMPLE_RATE)
+    with open_regular(path) as file:
+        found = [take_digest(file) for _ in range(2)]
+    assert found == [xxhash.xxh3_128(data).hexdigest() if is_kept else None, None]
+
+
+def test_the_xxh3_that_is_known_is_of_the_samples_that_were_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.wav"
+    soundfile.write(path, speech_like(0.2, 1), SAMPLE_RATE)
+    read_samples(path, SAMPLE_RATE)
+    before = path.read_bytes()
+    louder(path, keeps_time=True)
+    with open_regular(path) as file:
+        assert take_digest(file) == xxhash.xxh3_128(before).hexdigest()
+    read_samples(path, SAMPLE_RATE)
+    louder(path)
+    with open_regular(path) as file:
+        assert take_digest(file) is None

@@ -17,7 +17,7 @@ COMPILING = "compiling the mel kernel, once per installation"
 """The text by which a run reports that its first process compiles the kernel."""
 
 Mel = npt.NDArray[np.float32]
-_NO_SINGLES, _NO_SHORTS = np.empty(0, np.float32), np.empty(0, np.int16)
+_NO_SAMPLES = (0, 0)
 Energy = npt.NDArray[np.float32]
 
 
@@ -82,18 +82,23 @@ class MelExtractor:
         # The machine code takes addresses.
         waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
         window = window * framing.FULL_SCALE if is_16 else window
-        # The kernel reads full vectors, past the end of a frame.
-        window = np.pad(window, (0, -config.n_fft % lanes))
+        if config.n_fft % lanes:
+            # The kernel reads full vectors, past the end of a frame.
+            window = np.pad(window, (0, -config.n_fft % lanes))
         bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
-        in_window = simd.places(window)
+        in_window, (mels, _), (energies, _), memory = simd.places(window, out, energy, scratch)
         for run in framing.frame_runs(waveform, config, lanes):
-            samples = (_NO_SINGLES, run.samples) if is_16 else (run.samples, _NO_SHORTS)
-            filled = (out[run.first : run.stop], energy[run.first : run.stop], scratch)
+            n, (samples,) = run.stop - run.first, simd.places(run.samples)
+            given = (_NO_SAMPLES, samples) if is_16 else (samples, _NO_SAMPLES)
+            filled = (
+                (mels + run.first * out.strides[0], n * config.n_mels),
+                (energies + run.first * 4, n * with_energy),
+            )
             compiled(
-                [*simd.places(*samples), *in_window, *constant, *simd.places(*filled)],
-                (config.hop_length, bank.n_bins, config.power, run.stop - run.first),
+                [*given, in_window, *constant, *filled, memory],
+                (config.hop_length, bank.n_bins, config.power, n),
                 (config.power_offset, config.power_floor),
             )
         return out, energy

@@ -89,8 +89,20 @@ def read_samples(
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
+        if keeps and isinstance(recording.file, PcmFile):
+            _digest_of_last.clear()
+            if digest := recording.file.digest_with(waveform):
+                _digest_of_last[_version(recording.raw)] = digest
         rate, rounding = recording.file.samplerate, _rounding(recording.file)
         return prepared(waveform, rate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
+
+
+def take_digest(file: FileIO) -> str | None:
+    """Return the XXH3 of a recording if it was the last one that was read, and its samples kept; else None. Once."""
+    return _digest_of_last.pop(_version(file), None)
+
+
+_digest_of_last: dict[tuple[int, ...], str] = {}
 
 
 def prepared(
@@ -234,6 +246,7 @@ class _Recording:
     """An open recording, and its number of samples per channel."""
 
     name: str
+    raw: FileIO
     file: soundfile.SoundFile | PcmFile
     n_samples: int
     is_lossy: bool
@@ -283,7 +296,7 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
             raise BrokenRecordingError(
                 f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
             )
-        yield _Recording(path.name, file, n_samples, stream.is_lossy)
+        yield _Recording(path.name, raw, file, n_samples, stream.is_lossy)
 
 
 def _check_claim(n_samples: int, size: int) -> None:
@@ -293,8 +306,7 @@ def _check_claim(n_samples: int, size: int) -> None:
 
 def inspect_once(raw: FileIO) -> Stream:
     """Inspect a recording; the result is cached for successive excerpts of one recording."""
-    status = os.fstat(raw.fileno())
-    version = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    version = _version(raw)
     stream = _inspected.get(version)
     if stream is None:
         stream = inspect(raw)
@@ -304,6 +316,11 @@ def inspect_once(raw: FileIO) -> Stream:
 
 
 _inspected: dict[tuple[int, ...], Stream] = {}
+
+
+def _version(file: FileIO) -> tuple[int, ...]:
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_plain(file: soundfile.SoundFile | PcmFile) -> bool:

@@ -55,17 +55,18 @@ def read_utterance(
             )
         return np.concatenate(parts)
     path = root / utterance.audio
-    # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
-    if not os.path.exists(path):  # noqa: PTH110
-        raise AudioError(doors.asked("hints", "recording")(root, utterance.audio) or f"{utterance.audio}: no such file")
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
-    if utterance.start == 0 and utterance.end is None:
-        return read_samples(
-            path, sample_rate, config, inside=utterance.inside, remarks=remarks, keeps_16_bits=keeps_16_bits
-        )
-    within = (utterance.start, utterance.end)
-    return read_within(path, sample_rate, within, config, inside=utterance.inside, remarks=remarks)
+    inside, within = utterance.inside, (utterance.start, utterance.end)
+    try:
+        if within == (0, None):
+            return read_samples(path, sample_rate, config, inside=inside, remarks=remarks, keeps_16_bits=keeps_16_bits)
+        return read_within(path, sample_rate, within, config, inside=inside, remarks=remarks)
+    except AudioError:
+        # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
+        if os.path.exists(path):  # noqa: PTH110
+            raise
+    raise AudioError(doors.asked("hints", "recording")(root, utterance.audio) or f"{utterance.audio}: no such file")
 
 
 @dataclass(frozen=True, eq=False)

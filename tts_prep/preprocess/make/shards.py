@@ -220,26 +220,24 @@ class _Shard:
                 read_ahead(row.utterance, self.recipe.config.text)
 
     def _example(self, number: int, row: PlannedUtterance, remarks: Remarks, beside_others: bool) -> Example | Failure:
-        utterance = row.utterance
-        row.check_unchanged(self.recipe.root)
+        utterance, made = row.utterance, None
         try:
             example = self.kept.example(number, row, remarks) if self.kept else None
-            # Read before it is decoded, when it is then in the system's cache.
-            key = self.contents.row_key(number)
-            example = example or replace(make_example(utterance, self.recipe, remarks), key=key)
+            example = example or make_example(utterance, self.recipe, remarks)
+            # Its contents are known by now, where its samples were read as they are.
+            made = replace(example, key=self.contents.row_key(number))
         except UtteranceError as error:
+            self.contents.of(number)
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
-            return Failure(utterance.id, utterance.where, error.stage, reason)
+            failure = error.stage, reason
         except MemoryError:
             if beside_others:
                 raise
-            return Failure(
-                utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
-            )
-        # Again, in case the recording grew while it was read.
+            failure = "audio", f"{utterance.audio}: needs more memory than is available"
+        # Failed ones, too: a failure would stay after the recording is mended.
         row.check_unchanged(self.recipe.root)
-        return example
+        return made or Failure(utterance.id, utterance.where, *failure)
 
 
 _TEXTS_AT_ONCE: Final = 128

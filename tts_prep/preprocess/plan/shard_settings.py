@@ -22,7 +22,7 @@ from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.audio.reading import inspect_once
+from tts_prep.preprocess.audio.reading import inspect_once, take_digest
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
@@ -178,8 +178,10 @@ def _digest(path: Path, inside: str) -> str:
         with _TABLES:
             return xxhash.xxh3_128_hexdigest(read_inside(path, inside))
     start, stop = place or (0, None)
-    digest = xxhash.xxh3_128()
     with open_regular(path) as file:
+        if not inside and (found := take_digest(file)):
+            return found
+        digest = xxhash.xxh3_128()
         _add(digest, file, start, stop)
     return digest.hexdigest()
 
