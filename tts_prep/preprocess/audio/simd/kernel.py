@@ -134,7 +134,8 @@ def compiled(name: str) -> Any:
                     transform(re, im, wr, wi, factors, pairs)
             if has_energy:
                 _spectrum_norm(re, im, n_fft // 2, squares, norms)
-                for frame in range(min(LANES, n_frames - first)):
+                # A length with a chirp has one kernel, for recipes with energies and without.
+                for frame in range(min(LANES, n_frames - first, len(energy))):
                     energy[first + frame] = norms[frame]
             _real_power(re, im, found.positions, cr, ci, n_bins, power)
             for i in range(0, n_bins * LANES, LANES):

@@ -61,7 +61,8 @@ def places(*arrays: npt.NDArray[Any]) -> list[Place]:
 def mel_name(found: Tables, *, energy: bool) -> str:
     """Return the name of the kernel for a transform with these tables."""
     kind = "chirp" if found.chirp.size else "odd" if len(found.odd) else "even"
-    return f"mel-{kind}{'-energy' if energy else ''}"
+    # Few recipes have a chirp, whose kernel takes longest to make: one is enough.
+    return f"mel-{kind}{'-energy' if energy or kind == 'chirp' else ''}"
 
 
 def scratch(n_read: int, n_fft: int, n_mels: int, found: Tables) -> npt.NDArray[np.float64]:
