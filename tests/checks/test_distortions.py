@@ -29,7 +29,7 @@ def hum_of(samples: np.ndarray, rate: int = RATE) -> float:
 
 
 def saturation_of(samples: np.ndarray, rate: int) -> float:
-    return saturation(Peaks.of(samples, rate))
+    return saturation(Peaks.of(samples.astype(np.float32), rate))
 
 
 @pytest.mark.parametrize("mains", [50, 60])
@@ -157,7 +157,8 @@ def test_quantiles_of_parts_equal_those_of_numpy(share: float) -> None:
     parts += [np.arange(30), np.arange(30)[::-1]]
     lengths = np.array([len(part) for part in parts])
     stops, found = np.cumsum(lengths), np.zeros(len(parts))
-    find_quantiles(np.concatenate(parts).astype(float), stops - lengths, stops, share, found)
+    # Two dimensions, as of recordings in bands.
+    find_quantiles(np.concatenate(parts).astype(float), (stops - lengths)[None], stops[None], share, found[None])
     np.testing.assert_allclose(found, [np.quantile(part, share) for part in parts], rtol=1e-12)
 
 
@@ -165,6 +166,8 @@ def test_quantiles_of_parts_equal_those_of_numpy(share: float) -> None:
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 8, 11])
 def test_samples_are_averaged_as_numpy_averages_them(n: int, dtype: type) -> None:
     samples = np.random.default_rng(n).integers(-32768, 32768, 9 * n + 5).astype(dtype)
+    # As samples of a store.
+    samples.flags.writeable = dtype != np.int16
     means = np.empty(n, np.float32)
     _average(samples, 9, 1 / 294912, means)
     np.testing.assert_array_equal(means, np.float32(samples[: 9 * n].reshape(n, 9).mean(1, np.float64) / 32768))

@@ -37,6 +37,12 @@ def speech(seconds: float, seed: int = 0) -> np.ndarray:
     return (rng.normal(size=len(times)) * 0.1 * (1.2 + np.sin(2 * np.pi * 4 * times))).astype(np.float32)
 
 
+def read_only(samples: np.ndarray) -> np.ndarray:
+    """Return int16 samples as those of a store, for which others compile the measures."""
+    samples.flags.writeable = False
+    return samples
+
+
 def measured(samples: np.ndarray) -> dict[str, float]:
     return sound_measures(Waveform(samples, RATE))
 
@@ -54,9 +60,9 @@ def test_frame_levels_are_those_of_librosa(n: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 511, 512, 513, 30_001])
 def test_sums_are_those_of_numpy_with_a_least_magnitude_for_all_but_the_squares(n: int) -> None:
-    samples = np.random.default_rng(n).normal(size=n) ** 5
-    samples[::7] = 0
-    sums = sum_samples(samples, 2.0, 1e-3)
+    singles = np.random.default_rng(n).normal(size=n).astype(np.float32) ** 5
+    singles[::7] = 0
+    sums, samples = sum_samples(singles, 2.0, 1e-3), singles.astype(np.float64)
     magnitudes = np.maximum(np.abs(samples / 2), 1e-3)
     assert sums.magnitudes == pytest.approx(magnitudes.sum(), rel=1e-12)
     assert sums.logarithms == pytest.approx(np.log(magnitudes).sum(), rel=1e-12)
@@ -82,18 +88,18 @@ def test_a_pause_is_as_long_as_it_is_silent() -> None:
 
 
 def test_a_recording_without_sound_is_silent_from_start_to_end() -> None:
-    found = measured(np.zeros(RATE, np.int16))
+    found = measured(read_only(np.zeros(RATE, np.int16)))
     assert (found["peak"], found["silence_start"], found["silence_end"]) == (-np.inf, 1.0, 1.0)
     assert found["clipped_samples"] == found["digital_silence"] == 0
     assert np.isnan([found["bandwidth"], found["snr"]]).all()
 
 
 def test_an_empty_recording_is_measured() -> None:
-    assert measured(np.empty(0, np.int16))["peak"] == -np.inf
+    assert measured(read_only(np.empty(0, np.int16)))["peak"] == -np.inf
 
 
 def test_int16_and_float_waveforms_have_the_same_measures() -> None:
-    samples = np.rint(speech(1) * 32_768).astype(np.int16)
+    samples = read_only(np.rint(speech(1) * 32_768).astype(np.int16))
     assert measured(samples) == measured(samples.astype(np.float32) / 32_768)
 
 
@@ -113,7 +119,7 @@ def test_a_flat_peak_may_cross_the_blocks_in_which_peaks_are_looked_for() -> Non
     values[length - 2 : length + 3] = values[-2:] = 0.5
     values[3 * length + 1 : 3 * length + 4] = -0.5
     assert clipped_in(values) == 5 + 3
-    assert clipped_in((values * 32767).astype(np.int16)) == 5 + 3
+    assert clipped_in(read_only((values * 32767).astype(np.int16))) == 5 + 3
 
 
 def test_clipped_samples_are_those_of_flat_peaks_at_any_level() -> None:
@@ -132,7 +138,7 @@ def test_digital_silence_has_sound_on_both_sides() -> None:
 def test_digital_silence_is_the_longest_run_of_zeros_of_all(share: float) -> None:
     rng = np.random.default_rng(5)
     for n in range(200):
-        values = (rng.integers(1, 9, n) * (rng.random(n) > share)).astype(np.int16)
+        values = read_only((rng.integers(1, 9, n) * (rng.random(n) > share)).astype(np.int16))
         inside = "".join("0" if value == 0 else "x" for value in values).strip("0")
         assert digital_silence(values) == max(map(len, inside.split("x")))
 
