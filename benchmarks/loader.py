@@ -52,9 +52,17 @@ def make_store_epoch(dataset: UtteranceDataset, sampler: LengthBucketBatchSample
     return epoch
 
 
-def make_copy_epoch(sizes: list[int], buffers: int) -> Epoch:
-    """Return an epoch that copies as many bytes as the padded mels have, batch by batch, into buffers in turn."""
+def make_copy_epoch(sizes: list[int], buffers: int, mapped: Path | None = None) -> Epoch:
+    """Return an epoch that copies as many bytes as the padded mels have, batch by batch, into buffers in turn.
+
+    Args:
+        mapped: a file to write these bytes to, and to copy from its memory map: its pages are small, as those of a
+            store, while those of memory are large where the system has such.
+    """
     source = np.ones(min(sum(sizes), LARGEST_SOURCE), np.uint8)
+    if mapped:
+        source.tofile(mapped)
+        source = np.memmap(mapped, mode="r")
     ring = [np.ones(max(sizes), np.uint8) for _ in range(buffers)]
 
     def epoch() -> None:
@@ -157,6 +165,7 @@ def main() -> None:
     }
     epochs["plain copy of memory, to as many buffers in turn as prefetch=0 has"] = make_copy_epoch(sizes, BUFFERS)
     epochs["plain copy of memory"] = make_copy_epoch(sizes, 1)
+    epochs["plain copy of a file's memory map, to as many buffers"] = make_copy_epoch(sizes, BUFFERS, WORK / "copied")
 
     times: dict[str, list[float]] = {name: [] for name in epochs}
     processor: dict[str, list[float]] = {name: [] for name in epochs}
