@@ -120,7 +120,7 @@ FEATURES: Mapping[str, Mapping[str, str]] = {"pitch": {}, "energy": {}, "spectro
 
 def of_aligner(_: Path) -> Values:
     """Return durations and scores of a model that is trained on noisy phones with a peak each."""
-    from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary
+    from tts_prep.aligner.model import AlignmentModel, Recording, Vocabulary, estimated_share
 
     symbols = ("<pad>", " ", ",", "a", "b", "s", "t")
     peaks = {"a": 3, "b": 8, "s": 13, "t": 17}
@@ -143,6 +143,14 @@ def of_aligner(_: Path) -> Values:
         "durations": [float(n) for found in aligned for n in found.durations],
         "scores": [float(f"{found.score:.6g}") for found in aligned],
         "estimates": [found.within for found in aligned],
+        "evidence": [float(f"{n:.6g}") for found in aligned[:6] for n in found.evidence],
+        # Of other evidence than this model's, whose estimates are the largest that there is.
+        "shares": [
+            estimated_share(mass, deviation, score)
+            for mass in (0.2, 0.5, 0.8)
+            for deviation in (0.5, 2.0)
+            for score in (-2.0, 0.0)
+        ],
     }
 
 
