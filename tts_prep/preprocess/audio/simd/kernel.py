@@ -122,7 +122,7 @@ def compiled(name: str) -> Any:
             else:
                 for k in range(0, n_read, LANES):
                     lanes.load_windowed_frames(x, first * hop, hop, window, k, re, im)
-            if has_energy:
+            if has_energy and len(energy):
                 _sum_of_squares(re, im, squares)
             if is_chirp:
                 # The length of the convolution has no prime factor above 5.
@@ -132,10 +132,9 @@ def compiled(name: str) -> Any:
                 if hop < 0:
                     # Never. LLVM moves a function that is called once into its caller, which takes 1.2 times as long.
                     transform(re, im, wr, wi, factors, pairs)
-            if has_energy:
+            if has_energy and len(energy):
                 _spectrum_norm(re, im, n_fft // 2, squares, norms)
-                # A length with a chirp has one kernel, for recipes with energies and without.
-                for frame in range(min(LANES, n_frames - first, len(energy))):
+                for frame in range(min(LANES, n_frames - first)):
                     energy[first + frame] = norms[frame]
             _real_power(re, im, found.positions, cr, ci, n_bins, power)
             for i in range(0, n_bins * LANES, LANES):
