@@ -10,7 +10,7 @@ from corpora import write_text
 from tts_prep.corpora.readers import read_baker, read_css10
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.records.failures import Failure
-from tts_prep.imports.alignment import read_alignment
+from tts_prep.imports.alignment import AlignmentFolder
 from tts_prep.loader import UtteranceDataset
 from tts_prep.preprocess.corpora.corpus import CORPORA
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -86,7 +86,7 @@ def test_baker_becomes_a_store_of_mandarin_phones_with_its_prosody_marks(capsys,
 
 
 def test_the_phone_labels_of_baker_are_alignments(tmp_path: Path) -> None:
-    alignment = read_alignment(write_baker(tmp_path) / "PhoneLabeling", "000001", "baker", None)
+    alignment = AlignmentFolder(write_baker(tmp_path) / "PhoneLabeling").read("000001", "baker", None)
     assert alignment.labels == ("sil", "k", "a2", "sil")
     assert alignment.bounds is not None
     assert alignment.bounds.tolist() == [0, 0.05, 0.15, 0.25, 0.3]

@@ -15,7 +15,6 @@ from tts_prep.imports.alignment import (
     AlignmentConfig,
     AlignmentFolder,
     alignment_file,
-    read_alignment,
 )
 from tts_prep.imports.alignment_files import read_ctm, read_durations, read_textgrid
 
@@ -91,7 +90,7 @@ def test_a_missing_alignment_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         AlignmentError, match=r"u1.TextGrid: no such file, nor .interval, .npy, .txt, .dur; align the utterance"
     ):
-        read_alignment(tmp_path, "u1", "", None)
+        AlignmentFolder(tmp_path).read("u1", "", None)
     with pytest.raises(AlignmentError, match="no such file, expected the TextGrid"):
         read_textgrid(tmp_path / "u1.TextGrid")
 

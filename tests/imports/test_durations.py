@@ -93,7 +93,7 @@ def test_an_alignment_of_another_recording_is_refused_with_every_rounding(roundi
 def test_durations_of_real_clips_sum_to_the_frames_of_their_mels() -> None:
     import soundfile
 
-    from tts_prep.imports.alignment import read_alignment
+    from tts_prep.imports.alignment import AlignmentFolder
     from tts_prep.preprocess.audio.framing import n_frames
     from tts_prep.preprocess.audio.presets import PRESETS
 
@@ -102,6 +102,6 @@ def test_durations_of_real_clips_sum_to_the_frames_of_their_mels() -> None:
     for clip in clips:
         n_samples = soundfile.info(DATA / "ljspeech-mini" / "wavs" / f"{clip.stem}.wav").frames
         frames = n_frames(n_samples, PRESETS["tacotron2"])
-        found = read_alignment(DATA / "durations", clip.stem, "", None)
+        found = AlignmentFolder(DATA / "durations").read(clip.stem, "", None)
         durations, changed = found.durations(AlignmentConfig(), 22050, 256, frames)
         assert (durations.sum(), changed) == (frames, 0)

@@ -103,11 +103,6 @@ class Correction:
 _TEXTS: Final = tuple(field.name for field in fields(Correction) if field.name not in ("id", "is_left_out"))
 
 
-def corrections_text(corrections: Iterable[Correction]) -> str:
-    """Return the contents of ``corrections.jsonl``."""
-    return "".join(json.dumps(_as_dict(correction), ensure_ascii=False) + "\n" for correction in corrections)
-
-
 def _as_dict(correction: Correction) -> dict[str, str]:
     values = vars(correction) | {"keep": _LEFT_OUT if correction.is_left_out else ""}
     return {key: values[key] for key in ("id", "keep", *_TEXTS) if values[key]}
@@ -119,7 +114,8 @@ def write_corrections(store: Path, corrections: Iterable[Correction]) -> None:
     Raises:
         WriteError: the file cannot be written.
     """
-    keep_contents(store / CORRECTIONS, corrections_text(corrections).encode())
+    lines = [json.dumps(_as_dict(correction), ensure_ascii=False) + "\n" for correction in corrections]
+    keep_contents(store / CORRECTIONS, "".join(lines).encode())
 
 
 def read_corrections(store: Path) -> tuple[Correction, ...]:

@@ -41,7 +41,8 @@ def option_hint(error: click.NoSuchOption) -> str:
     feature = _feature(name)
     if feature and any("--feature" in option.opts for option in command.params):
         return f"give it as a feature: --feature {feature}"
-    places = [str(option.metavar or option.name).upper() for option in command.params if _is_argument(option)]
+    arguments = [option for option in command.params if isinstance(option, click.Argument)]
+    places = [str(option.metavar or option.name).upper() for option in arguments]
     if name in _FOLDERS and "STORE" in places:
         return f"paths are given without options: {error.ctx.command_path if error.ctx else ''} {' '.join(places)}"
     return ""
@@ -53,10 +54,6 @@ def _usage(option: click.Parameter) -> str:
     if isinstance(option.type, click.Choice):
         value = "|".join(map(str, option.type.choices))
     return f"{flag} {value}" if value else flag
-
-
-def _is_argument(option: click.Parameter) -> bool:
-    return isinstance(option, click.Argument)
 
 
 def _feature(name: str) -> str | None:

@@ -382,9 +382,12 @@ class AlignmentFolder:
         Raises:
             AlignmentError: the alignment is missing or broken.
         """
-        if self.path.is_dir():
-            return read_alignment(self.path, utterance_id, speaker, tier)
-        return Alignment.of_intervals(self._of_ctm(utterance_id), f"{self.path}: '{utterance_id}'")
+        if not self.path.is_dir():
+            return Alignment.of_intervals(self._of_ctm(utterance_id), f"{self.path}: '{utterance_id}'")
+        path = alignment_file(self.path, utterance_id, speaker)
+        if path.suffix in TEXTGRIDS:
+            return Alignment.of_intervals(read_textgrid(path, tier, speaker), str(path))
+        return Alignment.of_durations(read_durations(path), str(path))
 
     def sha256(self, utterance_id: str, speaker: str) -> str | None:
         """Return the SHA-256 of an utterance's alignment; None if there is none."""
@@ -405,18 +408,6 @@ class AlignmentFolder:
 @lru_cache(maxsize=1)
 def _ctm(path: Path, _version: tuple[int, ...]) -> dict[str, list[Interval]]:
     return read_ctm(path)
-
-
-def read_alignment(folder: Path, utterance_id: str, speaker: str, tier: str | None) -> Alignment:
-    """Read the alignment of an utterance from a folder.
-
-    Raises:
-        AlignmentError: the file is missing or broken.
-    """
-    path = alignment_file(folder, utterance_id, speaker)
-    if path.suffix in TEXTGRIDS:
-        return Alignment.of_intervals(read_textgrid(path, tier, speaker), str(path))
-    return Alignment.of_durations(read_durations(path), str(path))
 
 
 @dataclass(frozen=True)

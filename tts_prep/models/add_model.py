@@ -73,7 +73,8 @@ def add_model(
         manifest = read_manifest(store)
         config = Configuration.from_dict(store, manifest.configuration)
         planned = planned_again(store, config, manifest, corpus, alignments) if corpus else None
-        arrays, columns = _own_arrays(manifest), column_datasets(manifest.datasets[INDEX])
+        arrays = {name: spec for name, spec in manifest.array_specs.items() if spec.added}
+        columns = column_datasets(manifest.datasets[INDEX])
         source = Source(store.absolute(), config, planned.recipe if planned else None, arrays, tuple(columns))
         look = _Counter(run.progress, len(manifest.shards))
         processes = ModelProcesses(model, run, source, look)
@@ -203,10 +204,6 @@ class _Making:
                 f"than --max-failures {allowed.text} allows; the first is {uid}: {reason}; nothing was changed, and "
                 "finished shards are kept: correct the function, or allow more by --max-failures"
             )
-
-
-def _own_arrays(manifest: Manifest) -> dict[str, ArraySpec]:
-    return {name: spec for name, spec in manifest.array_specs.items() if spec.added}
 
 
 def _is_missing(store: Path, manifest: Manifest, outputs: Outputs) -> bool:

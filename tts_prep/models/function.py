@@ -228,15 +228,12 @@ class LoadedModel:
             if any(value is None for value in values.values()):
                 return Missing("the function returned None for it")
             arrays = {spec.name: _array(spec, values[spec.name], lengths, seconds) for spec in self.description.arrays}
-            return {**arrays, **{name: _column(name, kind, values[name]) for name, kind in self._columns}}
+            columns = self.description.columns.items()
+            return {**arrays, **{name: _column(name, kind, values[name]) for name, kind in columns}}
         except MemoryError:
             raise
         except Exception as error:  # objects of other libraries have their own ways of becoming arrays
             return Missing(reason_of(error))
-
-    @property
-    def _columns(self) -> list[tuple[str, type]]:
-        return list(self.description.columns.items())
 
 
 def reason_of(error: BaseException) -> str:

@@ -188,16 +188,13 @@ class _KeptOutputs:
     def keep(self, shards: Sequence[StoredShard]) -> KeptArrays:
         """Take over or write the files of the new shards; new and changed rows wait for the function."""
         names = self._outputs.specs
-        n_pending, n_rows = sum(map(self._count_pending, shards)), sum(shard.header.rows for shard in shards)
-        is_kept = n_pending < n_rows
+        n_pending = sum(outcome == PENDING for shard in shards for outcome in self._of(shard))
+        is_kept = n_pending < sum(shard.header.rows for shard in shards)
         entries = [self._files(shard) for shard in shards] if is_kept else []
         files = {name: [of_shard[name] for of_shard in entries] for name in names} if is_kept else {}
         arrays = self._outputs.arrays or (self._outputs.texts,)
         incomplete = tuple(IncompleteArray(spec, n_pending, is_kept) for spec in arrays if n_pending)
         return KeptArrays(files, incomplete)
-
-    def _count_pending(self, shard: StoredShard) -> int:
-        return sum(outcome == PENDING for outcome in self._of(shard))
 
     def _files(self, shard: StoredShard) -> dict[str, FileEntry]:
         old = self._rows.old_numbers.get(shard.number)

@@ -114,10 +114,11 @@ def _compute(batch: _Batch) -> Sequence[Outcome] | _Failed:
     rows = [row for row in range(len(batch.positions)) if row not in found]
     if rows:
         try:
-            arguments = {**given, **_constants(shard, description)}
+            if SAMPLE_RATE in description.inputs:
+                given[SAMPLE_RATE] = description.sample_rate or shard.sample_rate
             positions = [batch.positions[row] for row in rows]
             lengths, seconds = map(shard.lengths, positions), map(shard.seconds, positions)
-            found.update(zip(rows, _loaded.model(arguments, list(lengths), list(seconds)), strict=True))
+            found.update(zip(rows, _loaded.model(given, list(lengths), list(seconds)), strict=True))
         except BaseException as error:  # sys.exit in a model is a failure of its utterances
             if len(batch.positions) > 1:
                 return _Failed(reason_of(error))
@@ -127,7 +128,7 @@ def _compute(batch: _Batch) -> Sequence[Outcome] | _Failed:
 
 def _arguments(
     batch: _Batch, shard: ShardInputs, description: Description
-) -> tuple[dict[str, list[Any]], dict[int, Outcome]]:
+) -> tuple[dict[str, Any], dict[int, Outcome]]:
     """Return the arguments that are lists, of the utterances that have them, and why the others have none, by row."""
     found: dict[int, Outcome] = {}
     given: dict[str, list[Any]] = {name: [] for name in description.inputs if name != SAMPLE_RATE}
@@ -140,13 +141,6 @@ def _arguments(
         for name, value in values.items():
             given[name].append(value)
     return given, found
-
-
-def _constants(shard: ShardInputs, description: Description) -> dict[str, Any]:
-    """Return the arguments that are the same for all utterances."""
-    if SAMPLE_RATE not in description.inputs:
-        return {}
-    return {SAMPLE_RATE: description.sample_rate or shard.sample_rate}
 
 
 def _argument(batch: _Batch, shard: ShardInputs, description: Description, name: str, row: int, position: int) -> Any:
@@ -181,10 +175,6 @@ class _Process:
         self._is_ended = False
         self.description: Description | None = None
         self._loaded_by = time.monotonic() + self._run.load_timeout
-
-    @property
-    def connection(self) -> Any:
-        return self.worker.connection
 
     @property
     def is_done(self) -> bool:
@@ -350,7 +340,7 @@ class ModelProcesses:
             ConfigurationError: the function says in one process that it returns something else than in another one.
         """
         self._look()
-        by_connection = {process.connection: process for process in self._processes}
+        by_connection: dict[Any, _Process] = {process.worker.connection: process for process in self._processes}
         ready = multiprocessing.connection.wait(list(by_connection), _LOOK_SECONDS)
         for connection in ready:
             by_connection[connection].answer()

@@ -15,8 +15,7 @@ or which are those of TextGrids, as in ming024's recipe::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,18 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.batches.alignment import average_by_duration, beta_binomial_prior, interpolated_prior
-from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.recipes.accepted import FASTPITCH, FASTSPEECH2, ChecksStores, Settings, StoreCheck, check_store
-from tts_prep.recipes.stores import dataset_of
+from tts_prep.recipes.stores import StoreExamples, dataset_of
 
 Level = Literal["phoneme_level", "frame_level"]
 
 
-class FastSpeech2Dataset(DatasetMixin):
+class FastSpeech2Dataset(StoreExamples):
     """Utterances as dictionaries.
 
     The keys are ``id``, ``speaker``, ``text``, ``raw_text``, ``mel``, ``pitch``, ``energy`` and ``duration``.
@@ -84,20 +82,9 @@ class FastSpeech2Dataset(DatasetMixin):
         self._normalized = {"pitch": pitch_normalization, "energy": energy_normalization}
         self._statistics = statistics
 
-    def __len__(self) -> int:
-        return len(self.store)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.store,)
-
     def _fingerprint_settings(self) -> dict[str, Any]:
         given = self._statistics and {name: list(map(float, values)) for name, values in self._statistics.items()}
         return {"levels": self._levels, "normalized": self._normalized, "statistics": given}
-
-    def _over(self, change: Callable[[Any], Any]) -> FastSpeech2Dataset:
-        dataset = copy(self)
-        dataset.store = change(self.store)
-        return dataset
 
     def get_example(self, position: int) -> dict[str, Any]:
         """Return the example at a position."""

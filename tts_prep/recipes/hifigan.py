@@ -18,13 +18,20 @@ import numpy.typing as npt
 from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed
 from tts_prep.preprocess.audio.presets import DESCRIPTIONS
-from tts_prep.recipes.accepted import HIFI_GAN, Lack, Recipe, Settings, as_read, check_store
-from tts_prep.recipes.stores import ListedUtterances, Missing, RandomExamples, no_lacks, read_list, read_npy
+from tts_prep.recipes.accepted import HIFI_GAN, Lack, Recipe, Settings, check_store
+from tts_prep.recipes.stores import (
+    ListedExamples,
+    ListedUtterances,
+    Missing,
+    RandomExamples,
+    no_lacks,
+    read_list,
+    read_npy,
+)
 
 _COMPARED = 64
 """The number of utterances whose waveforms are compared."""
@@ -178,7 +185,7 @@ def hifigan_filelists(a: Any) -> tuple[list[str], list[str]]:
     return training, validation
 
 
-class HiFiGANDataset(RandomExamples):
+class HiFiGANDataset(ListedExamples, RandomExamples):
     """Segments of waveforms with their mels, as HiFi-GAN's ``MelDataset``.
 
     An example is ``(mel [num_mels, F], audio [samples], filename, mel_loss [num_mels, F])``, float32 tensors. With
@@ -222,6 +229,7 @@ class HiFiGANDataset(RandomExamples):
     """
 
     _recipe: ClassVar[Recipe] = HIFI_GAN
+    _has_ids = False
 
     def __init__(
         self,
@@ -307,16 +315,6 @@ class HiFiGANDataset(RandomExamples):
         if len(paths) != n:
             raise ConfigurationError(f"loss_store: expected one for each of {n} stores, found {len(paths)}")
         return paths
-
-    def __len__(self) -> int:
-        return len(self.audio_files)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.utterances,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores, without speakers and vocabularies."""
-        return as_read((store.metadata for store in self.utterances.stores), ids=False)
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         names = ("segment_size", "hop_size", "split", "fine_tuning")

@@ -13,24 +13,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.batches.composition import DatasetMixin
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.blanks import with_blanks
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.quantities import count_text
-from tts_prep.recipes.accepted import MATCHA, Lack, Settings, as_read
-from tts_prep.recipes.stores import ListedUtterances, Missing, read_npy, read_numbered_list
+from tts_prep.recipes.accepted import MATCHA, Lack, Settings
+from tts_prep.recipes.stores import ListedExamples, ListedUtterances, Missing, read_npy, read_numbered_list
 from tts_prep.recipes.vits import ids_without_blanks
 
 _MULTIPLE = 4
 """The U-Net halves the number of frames twice."""
 
 
-class TextMelDataset(DatasetMixin):
+class TextMelDataset(ListedExamples):
     """Phoneme ids and normalized mels, as Matcha-TTS' ``TextMelDataset``.
 
     An example is a dict: ``x`` [L] int32 and ``y`` [n_mels, T] float32, tensors; ``spk``, an integer or None;
@@ -109,16 +107,6 @@ class TextMelDataset(DatasetMixin):
         self.utterances.check(MATCHA, given, settings, lacks=self._lacks)
         if load_durations:
             self._check_frames()
-
-    def __len__(self) -> int:
-        return len(self.filepaths_and_text)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.utterances,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores, without speakers, whose numbers are those of the list."""
-        return as_read((store.metadata for store in self.utterances.stores), ids=True)
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         speakers = [line[1] for line in self.filepaths_and_text] if self.n_spks > 1 else []

@@ -7,8 +7,7 @@ for an unchanged Piper instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import to_tensors
 from tts_prep.recipes.accepted import PIPER, Settings, check_store
-from tts_prep.recipes.stores import DirectExamples, arrays_of, dataset_of
+from tts_prep.recipes.stores import DirectExamples, StoreExamples, arrays_of, dataset_of
 from tts_prep.recipes.vits import spectrogram_of
 
 
@@ -54,7 +53,7 @@ class PiperBatch:
     speaker_ids: Any = None
 
 
-class PiperDataset(DirectExamples):
+class PiperDataset(StoreExamples, DirectExamples):
     """Utterances of a store as Piper's ``VitsDataset`` has them; see `PiperUtterance`.
 
     Ids have Piper's ``^`` and ``$`` at the ends and its pad between all symbols. Piper phonemizes each sentence of a
@@ -96,17 +95,6 @@ class PiperDataset(DirectExamples):
         validation number them alike.
         """
         return {name: code for code, name in enumerate(self.store.speakers)}
-
-    def __len__(self) -> int:
-        return len(self.store)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.store,)
-
-    def _over(self, change: Callable[[Any], Any]) -> PiperDataset:
-        dataset = copy(self)
-        dataset.store = change(self.store)
-        return dataset
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         return {"sizes": list(self._sizes)}

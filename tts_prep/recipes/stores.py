@@ -3,8 +3,9 @@
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path, PurePath
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,13 @@ from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import is_url, read_regular, without_secret
 from tts_prep.loader.batch_info import info_of, with_info_of
 from tts_prep.loader.dataset.identity import stores_of
+from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.selection import Positions, select_rows
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import digest
 from tts_prep.quantities import count_text
-from tts_prep.recipes.accepted import Lack, Recipe, Settings, check_store
+from tts_prep.recipes.accepted import Lack, Recipe, Settings, as_read, check_store
 
 
 def dataset_of(store: Any) -> Any:
@@ -238,6 +240,40 @@ class ListedUtterances(Sequence[Utterance]):
                     f"{first.path} and {other.path} cannot be mixed: their vocabularies of {len(first.symbols)} and "
                     f"{len(other.symbols)} symbols differ"
                 )
+
+
+class ListedExamples(DatasetMixin):
+    """Base class of datasets with an example of each utterance of a file list, which subclasses set."""
+
+    utterances: ListedUtterances
+    _has_ids: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return len(self.utterances)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.utterances,)
+
+    def stores(self) -> list[StoreMetadata]:
+        """Return the metadata of the stores, without speakers, and without vocabularies if examples have no ids."""
+        return as_read((store.metadata for store in self.utterances.stores), ids=self._has_ids)
+
+
+class StoreExamples(DatasetMixin):
+    """Base class of datasets with an example of each utterance of a store, or of a chain of some."""
+
+    store: Any
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def _bases(self) -> Sequence[Any]:
+        return (self.store,)
+
+    def _over(self, change: Callable[[Any], Any]) -> DatasetMixin:
+        dataset = copy(self)
+        dataset.store = change(self.store)
+        return dataset
 
 
 def _local(path: str) -> str:

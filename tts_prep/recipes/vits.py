@@ -21,15 +21,21 @@ from tts_prep.loader.batch_info import BatchInfo, BatchItems
 from tts_prep.loader.batching.buffers import RecycledBuffers
 from tts_prep.loader.batching.padding import pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.tensors import import_torch, to_tensors
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.randomness import check_seed, digest, permutation
 from tts_prep.loader.samplers.base import Sampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank, process_group
 from tts_prep.preprocess.audio.mel import compiled_kernel
 from tts_prep.preprocess.audio.presets import get_preset
-from tts_prep.recipes.accepted import VITS, Settings, as_read
-from tts_prep.recipes.stores import DirectExamples, ListedUtterances, Missing, arrays_of, read_numbered_list
+from tts_prep.recipes.accepted import VITS, Settings
+from tts_prep.recipes.stores import (
+    DirectExamples,
+    ListedExamples,
+    ListedUtterances,
+    Missing,
+    arrays_of,
+    read_numbered_list,
+)
 from tts_prep.signals.spectrograms import SpectrogramConfig, SpectrogramFeature
 
 _SHUFFLE_SEED = 1234
@@ -98,7 +104,7 @@ def spectrogram_of(utterance: Utterance, n_fft: int, hop_length: int, win_length
     return linear_spectrogram(utterance.audio, n_fft, hop_length, win_length)
 
 
-class TextAudioLoader(DirectExamples):
+class TextAudioLoader(ListedExamples, DirectExamples):
     """Phoneme ids, linear spectrogram and waveform, as VITS' ``TextAudioLoader``.
 
     An example is ``(text [L] int64, spec [filter_length / 2 + 1, T] float32, wav [1, N] float32)``, tensors. The text
@@ -155,16 +161,6 @@ class TextAudioLoader(DirectExamples):
         samples = np.array([int(dataset.n_samples[row]) for dataset, row in self.utterances.places])
         # VITS uses the size of the wav file, including its header.
         self.lengths = ((2 * samples + _WAV_HEADER) // (2 * self.hop_length)).tolist()
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.utterances,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores, without speakers, whose numbers are those of the list."""
-        return as_read((store.metadata for store in self.utterances.stores), ids=True)
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         names = ("add_blank", "filter_length", "hop_length", "win_length")

@@ -5,7 +5,6 @@ In its ``dataset.py`` or your own training script, import `VocosDataset` from `t
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from tts_prep.batches.epoch_draws import EpochDraws
 from tts_prep.errors import ConfigurationError
 from tts_prep.loader import Utterance
 from tts_prep.loader.batching.tensors import to_tensors
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.randomness import check_seed
-from tts_prep.recipes.accepted import VOCOS, Settings, as_read
-from tts_prep.recipes.stores import ListedUtterances, Missing, RandomExamples, read_list
+from tts_prep.recipes.accepted import VOCOS, Settings
+from tts_prep.recipes.stores import ListedExamples, ListedUtterances, Missing, RandomExamples, read_list
 
 _LOUDEST, _RANGE = -1.0, 5.0
 """Decibels: the peaks of training waveforms are −6 to −1."""
@@ -25,7 +23,7 @@ _LOUDEST, _RANGE = -1.0, 5.0
 _VALIDATION_GAIN = -3.0
 
 
-class VocosDataset(RandomExamples):
+class VocosDataset(ListedExamples, RandomExamples):
     """Waveforms as in Vocos' ``VocosDataset``: float32 tensors [num_samples], which torch stacks to a batch.
 
     In training, the peak of the recording is random from −6 to −1 dB, in steps of 0.01, and so is the start of the
@@ -45,6 +43,8 @@ class VocosDataset(RandomExamples):
         ConfigurationError: the store has another sample rate, no waveforms or no such column, or the list cannot be
             read.
     """
+
+    _has_ids = False
 
     def __init__(
         self,
@@ -69,16 +69,6 @@ class VocosDataset(RandomExamples):
         self._draws = EpochDraws(check_seed(seed))
         if self.num_samples < 1:
             raise ConfigurationError(f"num_samples: expected an integer >= 1, found {self.num_samples}")
-
-    def __len__(self) -> int:
-        return len(self.filelist)
-
-    def _bases(self) -> Sequence[Any]:
-        return (self.utterances,)
-
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the stores, without speakers and vocabularies."""
-        return as_read((store.metadata for store in self.utterances.stores), ids=False)
 
     def _fingerprint_settings(self) -> dict[str, Any]:
         names = ("num_samples", "sampling_rate", "train", "peak")

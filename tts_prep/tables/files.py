@@ -58,18 +58,13 @@ def _fault(path: Path, error: Exception) -> CorpusError:
 @lru_cache(maxsize=1)
 def _open(path: Path, _version: int) -> _TableFile:
     try:
-        file = _ArrowFile(path) if is_arrow(path) else _ParquetFile(path)
+        file = _ArrowFile(path) if path.suffix == ".arrow" else _ParquetFile(path)
         file.check()
         return file
     except (CorpusError, MemoryError):
         raise
     except Exception as error:
         raise _fault(path, error) from error
-
-
-def is_arrow(path: Path) -> bool:
-    """Return whether a path has the extension of arrow files."""
-    return path.suffix == ".arrow"
 
 
 class _TableFile:

@@ -114,7 +114,7 @@ def _parsed(path: Path) -> Any:
     try:
         text = data.decode("utf-8-sig")
         if is_yaml:
-            return safe_load(text, "configurations in YAML", with_tags=True)
+            return safe_load(text)
         # Amphion and Coqui write comments, commas before brackets, and names without quotation marks.
         for pattern in (_COMMENT, _TRAILING_COMMA):
             text = pattern.sub(lambda found: found[1] or "", text)
@@ -259,22 +259,17 @@ _MAX_NUMBER: Final = 400
 """The length of a number. PyYAML reads ``1:30:…`` in base 60, which takes quadratic time."""
 
 
-def safe_load(text: str, what: str, *, with_tags: bool = False) -> Any:
-    """Return the plain values of a text in YAML.
-
-    Args:
-        with_tags: take the values that a tag such as ``!new:NAME`` would make something of; otherwise it is refused.
+def safe_load(text: str) -> Any:
+    """Return the plain values of a text in YAML, also those that a tag such as ``!new:NAME`` would make something of.
 
     Raises:
         MissingPackageError: PyYAML is not installed.
         ValueError: the text is not YAML, or has references to references that make more than 100,000 values.
     """
-    loader = safe_loader(what)
+    loader = safe_loader("configurations in YAML")
     import yaml
 
-    if with_tags:
-        loader.add_multi_constructor("!", _plain)
-
+    loader.add_multi_constructor("!", _plain)
     try:
         value = yaml.load(text, loader)
     except yaml.YAMLError as error:

@@ -316,7 +316,8 @@ class Lhotse:
                     yield _row_of_span(where, span)
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
                 identifier = str(value.get("id", ""))
-                reason = f"{where}: not a valid cut or supervision ({_error_text(error)})"
+                what = f"no {error}" if isinstance(error, KeyError) else error
+                reason = f"{where}: not a valid cut or supervision ({what})"
                 yield Failure(identifier, where, "corpus", reason)
 
     def _spans(self, value: Mapping[str, Any]) -> Iterator[_Span]:
@@ -374,7 +375,3 @@ def _row_of_span(where: str, span: _Span) -> Row | Failure:
     if len(channels) == 1 and isinstance(channels[0], int) and len(source.get("channels", [0])) > 1:
         channel = source["channels"].index(channels[0])
     return Row(where, values, str(source["source"]), channel=channel)
-
-
-def _error_text(error: Exception) -> str:
-    return f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -92,7 +92,7 @@ def read_header(path: Path, locations: datasets.Locations) -> ShardHeader:
     n_mels = parse_arrays(where, arrays)["mel"].row_shape[0]
     failures = record.items("failures")
     for failure in failures:
-        if not isinstance(failure, dict) or set(failure) != _FAILURE or not _are_texts(failure.values()):
+        if not isinstance(failure, dict) or set(failure) != _FAILURE or {*map(type, failure.values())} != {str}:
             raise record.fault("failures", f"objects with the texts {', '.join(sorted(_FAILURE))}")
     statistics = record.mapping("mel_statistics")
     for of_speaker in statistics.values():
@@ -116,10 +116,6 @@ def read_header(path: Path, locations: datasets.Locations) -> ShardHeader:
         version=record.text("version"),
         planned=record.text("planned") if "planned" in record else "",
     )
-
-
-def _are_texts(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
 
 
 def read_shard_header(path: Path, find: FindLocations = locations_apart) -> ShardHeader:

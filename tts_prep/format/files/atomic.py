@@ -19,15 +19,12 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success sync it and rename it to ``path``.
 
     Existing memory maps of the old file stay valid. After an exception the temporary file is removed; after a kill it
     remains, and the next run removes it. Its name is unique, so that two processes, also on different machines, that
     write the same file do not interfere.
-
-    Args:
-        synced: the caller has already synced the temporary file, as `syncing` does.
 
     Raises:
         WriteError: a write, the sync or the rename failed; or the path exists and is not a regular file, such as a link
@@ -38,8 +35,7 @@ def replacing(path: Path, *, synced: bool = False) -> Iterator[Path]:
     try:
         with writing(path):
             yield partial
-            if not synced:
-                sync(partial)
+            sync(partial)
             partial.replace(path)
             sync(path.parent)
     except BaseException:

@@ -114,7 +114,8 @@ def configured(feature: str, settings: type | None, texts: Mapping[str, str]) ->
     if settings is None:
         return texts
     hints = get_type_hints(settings)
-    mappings = {f"{name[:-1]}.": name for name, hint in hints.items() if get_origin(hint) is not None and _maps(hint)}
+    kinds = {name: get_origin(hint) for name, hint in hints.items()}
+    mappings = {f"{name[:-1]}.": name for name, of in kinds.items() if isinstance(of, type) and issubclass(of, Mapping)}
     values: dict[str, Any] = {}
     for key, text in texts.items():
         prefix = next((prefix for prefix in mappings if key.startswith(prefix)), None)
@@ -144,26 +145,18 @@ def outputs_name(model: type) -> str:
     return _CAPITAL.sub("_", model.__name__).lower().strip("_")
 
 
-def help_of(model: type) -> str:
-    """Return the first line of a class's docstring."""
-    return (inspect.getdoc(model) or "A model.").strip().splitlines()[0]
-
-
 def kind_of(name: str, found: FeatureKind | Callable[..., Feature]) -> FeatureKind:
     """Return the record of a feature, also for a model, or a plain function of mel settings and texts by name."""
     if is_model(found):
         assert isinstance(found, type)
-        return FeatureKind(name, help_of(found), _of_models, model=found)
+        text = inspect.getdoc(found) or "A model."
+        return FeatureKind(name, text.strip().splitlines()[0], _of_models, model=found)
     return found if isinstance(found, FeatureKind) else FeatureKind(name, "A feature of another package.", found)
 
 
 def _of_models(_recipe: MelConfig, _settings: Any) -> Feature:
     """Raise an error: a model is not called with one utterance."""
     raise ConfigurationError(A_MODEL)
-
-
-def _maps(hint: Any) -> bool:
-    return isinstance(get_origin(hint), type) and issubclass(get_origin(hint), Mapping)
 
 
 def number_or_text(where: str, hint: Any, text: str) -> Any:
