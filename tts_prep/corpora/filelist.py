@@ -297,14 +297,14 @@ def _parse(
     if len(fields) != len(names):
         between = "tabs" if separator == "\t" else "'|'"
         expected = f"expected {len(names)} fields separated by {between} ({'|'.join(names)}), found {len(fields)}"
-        return Failure(identifier, where, "corpus", f"{where}: {expected}")
+        return Failure.of_row(identifier, where, f"{expected}")
     if not path:
-        return Failure(identifier, where, "corpus", f"{where}: the path of the recording is empty")
+        return Failure.of_row(identifier, where, "the path of the recording is empty")
     try:
         path = recordings.find(path)
         start, end = seconds(row.pop("start", ""), row.pop("end", ""))
     except ValueError as error:
-        return Failure(identifier, where, "corpus", f"{where}: {error}")
+        return Failure.of_row(identifier, where, str(error))
     meta: dict[str, str | float] = {}
     for name, value in row.items():
         if name in numbers:

@@ -129,7 +129,7 @@ def read_subtitles(root: Path, file: str, audio: str, speaker: str) -> Iterator[
         )
         name = f"{identifier}-{number:04}"
         if start >= end:
-            yield Failure(name, where, "corpus", f"{where}: it ends at {end:g} s, before it begins, at {start:g} s")
+            yield Failure.of_row(name, where, f"it ends at {end:g} s, before it begins, at {start:g} s")
         elif words:
             yield SourceUtterance(name, words, audio, where, speaker, {"folder": folder}, start=start, end=end)
     if not number:
@@ -141,17 +141,17 @@ def _read_json(root: Path, file: str, identifier: str) -> TextBeside | Failure:
     try:
         found: Any = json.loads(read_regular(root / file, _MAX_JSON))
     except OSError as error:
-        return Failure(identifier, file, "corpus", f"{file}: cannot be read ({error.strerror})")
+        return Failure.of_row(identifier, file, f"cannot be read ({error.strerror})")
     except (ValueError, RecursionError) as error:
-        return Failure(identifier, file, "corpus", f"{file}: not JSON ({error})")
+        return Failure.of_row(identifier, file, f"not JSON ({error})")
     texts = found if isinstance(found, dict) else {}
     normalized, text, speaker = (
         next((str(texts[key]).strip() for key in keys if type(texts.get(key)) in kinds), "")
         for keys, kinds in ((_NORMALIZED_KEYS, (str,)), (_TEXT_KEYS, (str,)), (_SPEAKER_KEYS, (str, int)))
     )
     if not (normalized or text):
-        reason = f"{file}: expected an object with one of {', '.join((*_TEXT_KEYS, *_NORMALIZED_KEYS))}"
-        return Failure(identifier, file, "corpus", reason)
+        reason = f"expected an object with one of {', '.join((*_TEXT_KEYS, *_NORMALIZED_KEYS))}"
+        return Failure.of_row(identifier, file, reason)
     used = {*_TEXT_KEYS, *_NORMALIZED_KEYS, *_SPEAKER_KEYS, *_NOT_COLUMNS, *FIXED_COLUMNS}
     meta = {key: value for key, item in texts.items() if key not in used and (value := _column(key, item)) is not None}
     return TextBeside(normalized or text, f"{file}:1", speaker, meta, bool(normalized))
@@ -234,7 +234,7 @@ def _text(root: Path, name: str, file: str, texts: bool, numeric: dict[str, bool
     path = PurePosixPath(name)
     identifier = str(path.with_suffix(""))
     if not file:
-        missing = Failure(identifier, name, "corpus", f"{name}: no text beside it, such as {path.stem}.txt")
+        missing = Failure.of_row(identifier, name, f"no text beside it, such as {path.stem}.txt")
         return missing if texts else TextBeside("", f"{name}:1")
     text = read_text(root, file, identifier)
     return text if isinstance(text, Failure) else _of_one_kind(text, identifier, numeric)
@@ -277,8 +277,8 @@ def _of_one_kind(text: TextBeside, identifier: str, numeric: dict[str, bool]) ->
         if numeric.setdefault(column, not isinstance(value, str)) == (not isinstance(value, str)):
             continue
         if isinstance(value, str):
-            reason = f"{text.where}: {column}: expected a number as in earlier files, found {value[:60]!r}"
-            return Failure(identifier, text.where, "corpus", reason)
+            reason = f"{column}: expected a number as in earlier files, found {value[:60]!r}"
+            return Failure.of_row(identifier, text.where, reason)
         meta[column] = f"{value:.15g}"
     return replace(text, meta=meta)
 

@@ -51,8 +51,8 @@ def read_kaldi(root: Path) -> Iterator[SourceUtterance | Failure]:
             yield item
     for identifier, row in texts.rows.items():
         if identifier not in used:
-            reason = f"{row.where}: '{identifier}' has a text, but no recording in {recordings.file}"
-            yield Failure(identifier, row.where, "corpus", reason)
+            reason = f"'{identifier}' has a text, but no recording in {recordings.file}"
+            yield Failure.of_row(identifier, row.where, reason)
     yield from itertools.chain(texts.failures, recordings.failures)
 
 
@@ -119,14 +119,14 @@ def _utterance(segment: _Segment, texts: _Table, columns: _Columns) -> SourceUtt
     identifier = segment.id
     text = texts.rows.get(identifier)
     if text is None:
-        reason = f"{segment.where}: '{identifier}' has a recording, but no line in {texts.file}"
-        return Failure(identifier, segment.where, "corpus", reason)
+        reason = f"'{identifier}' has a recording, but no line in {texts.file}"
+        return Failure.of_row(identifier, segment.where, reason)
     speaker = ANONYMOUS
     if columns.speakers.file:
         row = columns.speakers.rows.get(identifier)
         if row is None or not row.value:
-            reason = f"{text.where}: '{identifier}' has no speaker in {columns.speakers.file}"
-            return Failure(identifier, text.where, "corpus", reason)
+            reason = f"'{identifier}' has no speaker in {columns.speakers.file}"
+            return Failure.of_row(identifier, text.where, reason)
         speaker = row.value
     meta = columns.of(identifier, speaker)
     return SourceUtterance(
@@ -149,17 +149,15 @@ def _segments(root: Path, recordings: _Table) -> Iterator[_Segment | Failure]:
         try:
             name, start, end = fields[1], float(fields[2]), float(fields[3])
         except (IndexError, ValueError):
-            reason = f"{where}: expected 'id recording start end', seconds, found {line.strip()[:60]!r}"
-            yield Failure(identifier, where, "corpus", reason)
+            reason = f"expected 'id recording start end', seconds, found {line.strip()[:60]!r}"
+            yield Failure.of_row(identifier, where, reason)
             continue
         recording = recordings.rows.get(name)
         # An end of −1 is the end of the recording.
         if recording is None:
-            reason = f"{where}: the recording '{name}' has no line in {recordings.file}"
-            yield Failure(identifier, where, "corpus", reason)
+            yield Failure.of_row(identifier, where, f"the recording '{name}' has no line in {recordings.file}")
         elif not (0 <= start < end or (start >= 0 and end == -1)):
-            reason = f"{where}: expected a start before an end, found {start:g} and {end:g} s"
-            yield Failure(identifier, where, "corpus", reason)
+            yield Failure.of_row(identifier, where, f"expected a start before an end, found {start:g} and {end:g} s")
         else:
             yield _checked(_Segment(identifier, where, recording.value, start, None if end == -1 else end))
 
@@ -176,7 +174,7 @@ def _checked(segment: _Segment) -> _Segment | Failure:
         reason = "no path of a recording"
     else:
         return segment
-    return Failure(segment.id, segment.where, "corpus", f"{segment.where}: {reason}")
+    return Failure.of_row(segment.id, segment.where, f"{reason}")
 
 
 def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> _Table:
@@ -197,8 +195,8 @@ def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> 
             continue
         key, _, value = line.strip().replace("\t", " ", 1).partition(" ")
         if key in rows:
-            reason = f"{where}: the id '{key}' is already used in {rows[key].where}; only that line is used"
-            failures.append(Failure(key, where, "corpus", reason))
+            reason = f"the id '{key}' is already used in {rows[key].where}; only that line is used"
+            failures.append(Failure.of_row(key, where, reason))
             continue
         rows[key] = _Row(value.strip(), where)
     return _Table(file, rows, tuple(failures))

@@ -165,7 +165,7 @@ class Layout:
                     yield self._utterance(root, path, where, complete, known)
                 except ValueError as error:
                     identifier = values.get("id") or _id_of(line)
-                    yield Failure(identifier, where, "corpus", f"{where}: {error}")
+                    yield Failure.of_row(identifier, where, str(error))
 
     def _files(self, root: Path, subsets: Sequence[str]) -> list[tuple[str, Values]]:
         """Return the lists or recordings with the values of their paths."""

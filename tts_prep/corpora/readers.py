@@ -152,7 +152,7 @@ def read_blizzard2013(root: Path) -> Iterator[SourceUtterance | Failure]:
 def _of_block(block: Sequence[tuple[str, str]]) -> SourceUtterance | Failure:
     where, name = block[0]
     if len(block) != 3:
-        return Failure(name, where, "corpus", f"{where}: expected a name, a text and a line that ends in '||'")
+        return Failure.of_row(name, where, "expected a name, a text and a line that ends in '||'")
     text = _APART.sub("", " ".join(_PHRASING.sub(" ", block[1][1]).split()))
     return SourceUtterance(name, text, f"wavn/{name}.wav", where, ANONYMOUS)
 
@@ -184,7 +184,7 @@ def read_gigaspeech(root: Path, subset: str = "XL") -> Iterator[SourceUtterance 
         segments = recording.get("segments")
         for segment in segments if isinstance(segments, list) else ():
             if not isinstance(segment, dict) or not isinstance(segment.get("subsets"), list):
-                yield Failure("", where, "corpus", f"{where}: expected segments with 'subsets'")
+                yield Failure.of_row("", where, "expected segments with 'subsets'")
             elif f"{{{subset}}}" in segment["subsets"] and (utterance := _of_segment(recording, segment, where)):
                 yield utterance
 
@@ -199,7 +199,7 @@ def _of_segment(
         if not 0 <= start < end:
             raise ValueError
     except (KeyError, TypeError, ValueError):
-        return Failure("", where, "corpus", f"{where}: expected path, sid, text_tn, begin_time and end_time")
+        return Failure.of_row("", where, "expected path, sid, text_tn, begin_time and end_time")
     spoken = _TAG.sub(lambda tag: _MARKS.get(tag[1], ""), text).strip().lower()
     if not spoken:
         return None
@@ -280,8 +280,8 @@ def _of_css10(where: str, folder: str, line: str, language: str) -> SourceUttera
     fields = [field.strip() for field in line.split("|")]
     name = PurePosixPath(fields[0])
     if len(fields) != 4 or not name.name:
-        reason = f"{where}: expected 'recording|text|normalized text|seconds', found {line[:60]!r}"
-        return Failure(name.stem, where, "corpus", reason)
+        reason = f"expected 'recording|text|normalized text|seconds', found {line[:60]!r}"
+        return Failure.of_row(name.stem, where, reason)
     has_spoken = language not in _ROMANIZED and bool(fields[2])
     meta = {"language": language, "book": name.parent.name}
     text = fields[2] if has_spoken else fields[1]
@@ -335,10 +335,10 @@ def read_baker(root: Path, text: str = "pinyin") -> Iterator[SourceUtterance | F
         if isinstance(line, Failure):
             yield line
         elif line[0].isspace():
-            yield Failure("", where, "corpus", f"{where}: pinyin without a line 'id<tab>characters' before it")
+            yield Failure.of_row("", where, "pinyin without a line 'id<tab>characters' before it")
         elif second is None or isinstance(second[1], Failure) or not second[1][0].isspace():
             identifier = line.split(maxsplit=1)[0]
-            yield Failure(identifier, where, "corpus", f"{where}: no line with its pinyin follows")
+            yield Failure.of_row(identifier, where, "no line with its pinyin follows")
             first = second
             continue
         else:
@@ -351,7 +351,7 @@ def _of_baker(where: str, line: str, pinyin: list[str], text: str) -> SourceUtte
     identifier, _, written = line.strip().partition("\t")
     written = written.strip()
     if not written:
-        return Failure(identifier, where, "corpus", f"{where}: expected 'id<tab>characters', found {line[:60]!r}")
+        return Failure.of_row(identifier, where, f"expected 'id<tab>characters', found {line[:60]!r}")
     audio = f"Wave/{identifier}.wav"
     characters = _PROSODY.sub("", written)
     if text == "characters":
@@ -359,7 +359,7 @@ def _of_baker(where: str, line: str, pinyin: list[str], text: str) -> SourceUtte
     try:
         marked = with_marks(written, pinyin)
     except ValueError as error:
-        return Failure(identifier, where, "corpus", f"{where}: {error}")
+        return Failure.of_row(identifier, where, str(error))
     return SourceUtterance(identifier, marked, audio, where, "baker", {"characters": characters}, normalized=True)
 
 

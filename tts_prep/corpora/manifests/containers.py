@@ -147,17 +147,11 @@ _MAX_LINES = 1000
 """The maximum number of lines of one row, which limits the effect of an unclosed quotation mark."""
 
 
-class Table:
+class Table(Container):
     """A file with the names of the columns in the first line.
 
     Fields separated by commas or semicolons may be quoted as in CSV. With tabs and bars, quotes are part of the text.
     """
-
-    holds_audio = False
-    arrays: tuple[str, ...] = ()
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order.
@@ -218,14 +212,13 @@ def _row(where: str, lines: _RowLines, names: list[str], separator: str) -> Iter
         fields = _fields(lines, separator)
     except csv.Error as error:
         several = f"; {lines.count:,} lines were taken for it, because of a quotation mark" if lines.count > 1 else ""
-        reason = f"{where}: not a row of a table ({error}){several}"
-        yield Failure("", where, "corpus", reason)
+        yield Failure.of_row("", where, f"not a row of a table ({error}){several}")
     else:
         if len(fields) == len(names):
             yield Row(where, dict(zip(names, fields, strict=True)))
         else:
-            reason = f"{where}: expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
-            yield Failure("", where, "corpus", reason)
+            reason = f"expected {len(names)} fields separated by {separator!r}, found {len(fields)}"
+            yield Failure.of_row("", where, reason)
     yield from lines.failures
 
 
@@ -237,7 +230,7 @@ def _fields(lines: Iterable[str], separator: str) -> list[str]:
     return [field.strip() for field in next(reader)]
 
 
-class ParquetFile:
+class ParquetFile(Container):
     """A parquet or arrow file, read by row groups or record batches, without the bytes of recordings.
 
     Another process reads it, because a damaged file can crash the library.
@@ -253,11 +246,11 @@ class ParquetFile:
         Args:
             audio: the column of the recordings; default: the first column of recordings as bytes.
         """
-        self._path = path
+        super().__init__(path)
         schema, _ = ask_table(path, "schema", audio)
         self._audio: str = schema["audio"]
         self._n_groups: int = schema["groups"]
-        self.arrays: tuple[str, ...] = tuple(schema["arrays"])
+        self.arrays = tuple(schema["arrays"])
         self.lists: dict[str, str] = schema["lists"]
         self.holds_audio = bool(self._audio)
 
@@ -280,7 +273,7 @@ class ParquetFile:
                     elif path:
                         yield Row(where, values, path, place=place)
                     else:
-                        yield Failure("", where, "corpus", f"{where}: '{self._audio}' has neither bytes nor a path")
+                        yield Failure.of_row("", where, f"'{self._audio}' has neither bytes nor a path")
                     row += 1
 
 
@@ -295,7 +288,7 @@ _MAX_EXTENSIONS = 16
 """The maximum number of additional headers of one member, and their size. A long name and a long link need two."""
 
 
-class Tar:
+class Tar(Container):
     """A tar archive that is read in place: a recording is a byte range of the archive.
 
     Adjacent members whose names are equal up to the first dot form one row: a recording with a JSON object (``.json``)
@@ -303,10 +296,6 @@ class Tar:
     """
 
     holds_audio = True
-    arrays: tuple[str, ...] = ()
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order.
@@ -346,7 +335,7 @@ class Tar:
             if suffix != ".json" and suffix not in _TEXT:
                 continue
             if member.size > _MAX_DESCRIPTION:
-                return Failure(key, where, "corpus", f"{where}: {member.name} has {member.size:,} bytes")
+                return Failure.of_row(key, where, f"{member.name} has {member.size:,} bytes")
             file.seek(member.offset_data)
             data = file.read(member.size)
             try:
@@ -360,11 +349,10 @@ class Tar:
                 # Of several objects, it is not known which has a list.
                 place = "" if place else byte_range(member.offset_data, member.size)
             except (ValueError, TypeError, RecursionError) as error:
-                return Failure(key, where, "corpus", f"{where}: {member.name} cannot be read ({error})")
+                return Failure.of_row(key, where, f"{member.name} cannot be read ({error})")
         if len(recordings) != 1:
             names = ", ".join(member.name for member in members)
-            reason = f"{where}: expected one recording, found {len(recordings)} among {names}"
-            return Failure(key, where, "corpus", reason)
+            return Failure.of_row(key, where, f"expected one recording, found {len(recordings)} among {names}")
         (recording,) = recordings
         inside = byte_range(recording.offset_data, recording.size)
         return Row(where, values, str(self._path), inside, place=place)

@@ -6,11 +6,12 @@ import itertools
 import json
 import re
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tts_prep.errors import CorpusError
 from tts_prep.format.records.failures import Failure
@@ -37,15 +38,21 @@ class Row:
     place: str = ""
 
 
-class Container(Protocol):
-    """A manifest file that can be read repeatedly."""
+class Container(ABC):
+    """A manifest file that can be read repeatedly.
 
-    holds_audio: bool
-    """Whether the rows have `Row.audio`."""
+    Attributes:
+        holds_audio: whether the rows have `Row.audio`.
+        arrays: columns of lists of lists of lists of numbers, which the rows do not have.
+    """
 
-    arrays: tuple[str, ...]
-    """Columns of lists of lists of lists of numbers, which the rows do not have."""
+    holds_audio = False
+    arrays: tuple[str, ...] = ()
 
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @abstractmethod
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order, the same ones on every call."""
 
@@ -79,7 +86,7 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure, int]]:
             for number, line in enumerate(_lines(file, path), 1):
                 where = f"{path.name}:{number}"
                 if line is None:
-                    yield where, Failure("", where, "corpus", f"{where}: longer than {MAX_LINE:,} bytes"), -1
+                    yield where, Failure.of_row("", where, f"longer than {MAX_LINE:,} bytes"), -1
                     continue
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
@@ -87,7 +94,7 @@ def open_text(path: Path) -> Iterator[tuple[str, str | Failure, int]]:
                     yield where, line.rstrip(b"\r\n").decode("utf-8"), file.tell() - len(line) if is_plain else -1
                 except UnicodeDecodeError as error:
                     found = f"found byte 0x{line[error.start]:02x} at column {error.start + 1}"
-                    yield where, Failure("", where, "corpus", f"{where}: expected UTF-8, {found}"), -1
+                    yield where, Failure.of_row("", where, f"expected UTF-8, {found}"), -1
     except FileNotFoundError:
         raise CorpusError(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
@@ -145,19 +152,19 @@ def json_array(path: Path, key: str = "") -> Iterator[tuple[str, dict[str, Any] 
             value = text.decoded(decoder)
         except (ValueError, RecursionError) as error:
             # Without its end, the next object is not found.
-            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error}); the rest of the file is not read")
+            yield where, Failure.of_row("", where, f"not JSON ({error}); the rest of the file is not read")
             return
         yield where, object_or_failure(where, value)
     if text.next_character() != "]":
         where = f"{path.name}:[{number + 1}]"
-        yield where, Failure("", where, "corpus", f"{where}: the array has no end; the file is truncated")
+        yield where, Failure.of_row("", where, "the array has no end; the file is truncated")
 
 
 def object_or_failure(where: str, value: Any) -> dict[str, Any] | Failure:
     """Return a JSON value that is an object, and a failure for any other."""
     if isinstance(value, dict):
         return value
-    return Failure("", where, "corpus", f"{where}: expected a JSON object, found a {type(value).__name__}")
+    return Failure.of_row("", where, f"expected a JSON object, found a {type(value).__name__}")
 
 
 class _Text:
@@ -241,7 +248,7 @@ def _placed_objects(path: Path) -> Iterator[tuple[str, dict[str, Any] | Failure,
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield where, Failure("", where, "corpus", f"{where}: not JSON ({error})"), ""
+            yield where, Failure.of_row("", where, f"not JSON ({error})"), ""
             continue
         place = byte_range(first, len(line.encode())) if first >= 0 else ""
         yield where, object_or_failure(where, value), place
@@ -257,14 +264,8 @@ def _is_array(path: Path) -> bool:
     return re.match(rb"(\xef\xbb\xbf)?\s*\[\s*\{", first) is not None
 
 
-class JsonLines:
+class JsonLines(Container):
     """A file with one JSON object per line, or an array of them."""
-
-    holds_audio = False
-    arrays: tuple[str, ...] = ()
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
     def rows(self) -> Iterator[Row | Failure]:
         """Yield the rows in order."""
@@ -284,7 +285,7 @@ class _Span:
     supervision: Mapping[str, Any]
 
 
-class Lhotse:
+class Lhotse(Container):
     """Cuts (``cuts.jsonl.gz``), or supervisions and recordings.
 
     A cut with one supervision is one utterance of the cut's length. In other cuts, each supervision is an utterance.
@@ -295,10 +296,9 @@ class Lhotse:
     """
 
     holds_audio = True
-    arrays: tuple[str, ...] = ()
 
     def __init__(self, path: Path, recordings: Path | None = None) -> None:
-        self._path = path
+        super().__init__(path)
         self._recordings = {
             str(value.get("id")): value
             for _, value in (json_objects(recordings) if recordings else ())
@@ -317,8 +317,7 @@ class Lhotse:
             except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
                 identifier = str(value.get("id", ""))
                 what = f"no {error}" if isinstance(error, KeyError) else error
-                reason = f"{where}: not a valid cut or supervision ({what})"
-                yield Failure(identifier, where, "corpus", reason)
+                yield Failure.of_row(identifier, where, f"not a valid cut or supervision ({what})")
 
     def _spans(self, value: Mapping[str, Any]) -> Iterator[_Span]:
         if "recording_id" in value:
@@ -347,8 +346,8 @@ class Lhotse:
 def _row_of_span(where: str, span: _Span) -> Row | Failure:
     recording = span.recording
     if recording.get("transforms"):
-        reason = f"{where}: the recording has transforms ({len(recording['transforms'])}), which only lhotse applies"
-        return Failure(str(span.id), where, "corpus", reason)
+        reason = f"the recording has transforms ({len(recording['transforms'])}), which only lhotse applies"
+        return Failure.of_row(str(span.id), where, reason)
     channels = span.channel if isinstance(span.channel, list) else [span.channel]
     sources = [
         source
@@ -357,7 +356,7 @@ def _row_of_span(where: str, span: _Span) -> Row | Failure:
     ]
     if len(sources) != 1 or sources[0].get("type") != "file":
         kinds = ", ".join(str(source.get("type")) for source in sources) or "none"
-        return Failure(str(span.id), where, "corpus", f"{where}: expected one file with the recording, found {kinds}")
+        return Failure.of_row(str(span.id), where, f"expected one file with the recording, found {kinds}")
     (source,) = sources
     supervision = span.supervision
     is_complete = span.start == 0 and abs(span.end - float(recording.get("duration", span.end))) < 1e-3

@@ -226,7 +226,7 @@ def _utterances(
             continue
         audio = row.audio or _text(_of_role(row, roles, "audio"))
         if not audio and not arrays:
-            yield Failure(_text(_of_role(row, roles, "id")), row.where, "corpus", f"{row.where}: no recording")
+            yield Failure.of_row(_text(_of_role(row, roles, "id")), row.where, "no recording")
             continue
         location = ""
         if row.inside:
@@ -262,7 +262,7 @@ def _with_lists(
             advice = f"no duration; --list {name}@own:HZ says how many of {name} a second has"
             raise FeatureError(f"no recording, and {advice if lists else 'no list'}")
     except FeatureError as error:
-        return Failure(utterance.id, row.where, "corpus", f"{row.where}: {error}")
+        return Failure.of_row(utterance.id, row.where, str(error))
     taken = {name for one in arrays for name in one.spec.own_columns}
     meta = {f"corpus_{name}" if name in taken else name: value for name, value in utterance.meta.items()}
     utterance = utterance if utterance.audio else replace(utterance, start=0.0, end=seconds)
@@ -300,7 +300,7 @@ def _utterance(
         start, end = _span(values)
     except (TypeError, ValueError, OverflowError):
         times = ", ".join(f"{role} {values.get(role)!r}" for role in ("start", "end", "duration") if role in values)
-        return Failure(_text(values.get("id")), row.where, "corpus", f"{row.where}: expected seconds, found {times}")
+        return Failure.of_row(_text(values.get("id")), row.where, f"expected seconds, found {times}")
     identifier = _text(values.get("id")) or _identifier(audio, folder, row, start)
     normalized = _text(values.get("normalized_text"))
     meta = _further_columns(row, roles, is_numeric)

@@ -29,6 +29,11 @@ class Failure:
     stage: str
     reason: str
 
+    @classmethod
+    def of_row(cls, identifier: str, where: str, what: str) -> "Failure":
+        """Return the failure of a row of a corpus that cannot be read; its place begins the reason."""
+        return cls(identifier, where, "corpus", f"{where}: {what}")
+
 
 def read_failures(store: Path, rows: int) -> Iterator[Failure]:
     """Yield the lines of ``failures.jsonl``.

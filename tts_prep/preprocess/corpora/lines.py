@@ -34,14 +34,13 @@ def read_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[str, str |
     for number, line in enumerate(_lines(path), 1):
         where = f"{path.name}:{number}"
         if line is None:
-            yield where, Failure("", where, "corpus", f"{where}: longer than {_MAX_LINE:,} bytes")
+            yield where, Failure.of_row("", where, f"longer than {_MAX_LINE:,} bytes")
         elif line.strip():
             try:
                 yield where, line.removesuffix(b"\n").removesuffix(b"\r").decode(encoding)
             except UnicodeDecodeError as error:
                 found = f"found byte 0x{line[error.start]:02x} at column {error.start + 1}"
-                reason = f"{where}: expected {encoding.upper()}, {found}"
-                yield where, Failure("", where, "corpus", reason)
+                yield where, Failure.of_row("", where, f"expected {encoding.upper()}, {found}")
         else:
             continue
         is_empty = False

@@ -79,11 +79,9 @@ def _parse(where: str, line: str | Failure, audio: str, *, has_speakers: bool) -
             reason += "; 'tts-prep manifest' reads fields separated by commas or tabs, below a header"
         return Failure(identifier, where, "corpus", reason)
     if not identifier:
-        return Failure("", where, "corpus", f"{where}: expected an id before the first '|', found none")
+        return Failure.of_row("", where, "expected an id before the first '|', found none")
     if where.endswith(":1") and _HEADER.issuperset(field.strip().lower() for field in fields):
-        return Failure(
-            identifier, where, "corpus", f"{where}: the names of columns, expected a recording; remove the line"
-        )
+        return Failure.of_row(identifier, where, "the names of columns, expected a recording; remove the line")
     if has_speakers and len(fields) == 3:
         speaker, text = fields[1].strip(), fields[2].strip()
         return SourceUtterance(identifier, text, audio.format(identifier), where, speaker or SPEAKER)

@@ -276,13 +276,13 @@ def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUttera
     for item in items:
         if fault := _fault(item):
             where = _escaped(item.where)
-            yield Failure(_escaped(item.id), where, "corpus", f"{where}: {fault}")
+            yield Failure.of_row(_escaped(item.id), where, fault)
             continue
         if isinstance(item, SourceUtterance):
             earlier = first.setdefault(item.id, item.where)
             if earlier is not item.where:
-                reason = f"{item.where}: the id '{item.id}' is already used in {earlier}; only that row is used"
-                yield Failure(item.id, item.where, "corpus", reason)
+                reason = f"the id '{item.id}' is already used in {earlier}; only that row is used"
+                yield Failure.of_row(item.id, item.where, reason)
                 continue
         yield item
 
