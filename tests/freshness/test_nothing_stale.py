@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,10 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.corpus, self.store = folder, folder / "corpus", folder / "store"
+
+    def write(self) -> Place:
+        """Write the files, and return this place."""
+        folder = self.folder
         (self.corpus / "wavs").mkdir(parents=True)
         for number, uid in enumerate(IDS):
             soundfile.write(self.corpus / f"wavs/{uid}.wav", speech_like(0.2, number), SAMPLE_RATE)
@@ -38,6 +43,7 @@ class Place:
         (folder / "durations").mkdir()
         for uid in IDS:
             self.durations(uid, 1)
+        return self
 
     def arrays(self, value: float) -> None:
         np.savez(self.folder / "v.npz", **{uid: np.full(2, value, np.float32) for uid in IDS})
@@ -117,16 +123,60 @@ def newer_soxr(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return install
 
 
+class Kept:
+    """A place with a store that was made, in one run or in parts, which tests change."""
+
+    def __init__(self, folder: Path, parts: Sequence[tuple[str, ...]]) -> None:
+        self._copy, self._place, self._parts, self._number = folder / "copy", folder / "place", parts, 0
+
+    def place(self, capsys: pytest.CaptureFixture[str]) -> Place:
+        """Return it as it was when the store had been made."""
+        store = self._place / "store"
+        if not store.exists() or store.stat().st_ino != self._number:
+            # A store knows its folder by the number of it, which an update changes.
+            self._make(capsys)
+        for path in (*self._place.iterdir(), *store.iterdir()):
+            if path.is_dir() and path != store:
+                shutil.rmtree(path)
+            elif path != store:
+                path.unlink()
+        shutil.copytree(self._copy, self._place, dirs_exist_ok=True)
+        return Place(self._place)
+
+    def _make(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for path in (self._place, self._copy):
+            shutil.rmtree(path, ignore_errors=True)
+        place = Place(self._place).write()
+        for part in self._parts:
+            assert run(capsys, *place.command(place.store), *part)[0] == 0
+        shutil.copytree(self._place, self._copy)
+        self._number = place.store.stat().st_ino
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(tmp_path_factory.mktemp("whole"), [()])
+
+
+@pytest.fixture(scope="module")
+def in_parts(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return Kept(tmp_path_factory.mktemp("parts"), [("--part", "1/2"), ("--part", "2/2")])
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", INPUTS)
 def test_after_a_change_of_an_input_the_result_is_that_of_a_fresh_build_or_a_line_names_it(
-    name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], newer_soxr: Callable[[], None]
+    name: str,
+    command: str,
+    whole: Kept,
+    in_parts: Kept,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    newer_soxr: Callable[[], None],
 ) -> None:
-    place = Place(tmp_path)
+    place = (in_parts if command == "finish" else whole).place(capsys)
     make, store = place.command(place.store), place.store
-    for part in (("--part", "1/2"), ("--part", "2/2")) if command == "finish" else ((),):
-        assert run(capsys, *make, *part)[0] == 0
     INPUTS[name](place)
     if name == "versions":
         newer_soxr()
@@ -170,7 +220,7 @@ class Mean:
 
 @pytest.fixture(scope="module")
 def with_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    place = Place(tmp_path_factory.mktemp("model"))
+    place = Place(tmp_path_factory.mktemp("model")).write()
     write_text(place.folder / "mean_of_tests.py", MODEL)
     write_text(place.folder / "weights.txt", "1.0")
     yield place
@@ -239,7 +289,7 @@ def test_a_model_whose_arrays_were_removed_is_not_compared(
 def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_not_once_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place, store, table = Place(tmp_path), tmp_path / "store", tmp_path / "scores.csv"
+    place, store, table = Place(tmp_path).write(), tmp_path / "store", tmp_path / "scores.csv"
     again = ("add", store, "--columns", table, "--replace")
     assert run(capsys, *place.command(store))[0] == 0
     assert run(capsys, *again)[0] == 0
@@ -264,7 +314,7 @@ def test_columns_are_compared_with_the_table_that_they_were_read_from_last_and_n
 def test_a_text_that_becomes_its_correction_is_named_as_the_record_of_corrections_differs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = Place(tmp_path)
+    place = Place(tmp_path).write()
     make = place.command(place.store)
     assert run(capsys, *make)[0] == 0
     # S-0001 is corrected to ba, which it has now without.

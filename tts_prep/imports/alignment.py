@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from os.path import normpath
 from pathlib import Path
@@ -28,6 +28,9 @@ from tts_prep.preprocess.features.kinds import SYMBOL_LENGTH, FeatureKind, setti
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 Frames = npt.NDArray[np.int64]
+
+# Specifications are asked for with each utterance; to read a version takes a millisecond.
+_version_of = cache(version)
 
 MAX_DIFFERENCE: Final = 2
 """The maximum difference in frames between durations and mel that is corrected; a larger one is an error."""
@@ -508,7 +511,7 @@ class DurationsFeature:
     @property
     def specs(self) -> tuple[ArraySpec, ...]:
         """``durations`` [n_phonemes] int32."""
-        software = {"praatio": version("praatio")}
+        software = {"praatio": _version_of("praatio")}
         return (ArraySpec("durations", "int32", (), "phoneme", settings=self.settings.as_dict(), software=software),)
 
     def source(self, utterance_id: str, speaker: str) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import distributions, packages_distributions, version
 from types import ModuleType
 from typing import Any, Final
@@ -24,6 +24,9 @@ from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.framing import Waveform, frame_padding, n_frames
 from tts_prep.preprocess.features.feature import FeatureInput, FeatureValues
 from tts_prep.preprocess.features.kinds import PITCH, FeatureKind, setting, settings_of
+
+# Specifications are asked for with each utterance; to read a version takes a millisecond.
+_version_of = cache(version)
 
 
 def first_centre(n_samples: int, config: MelConfig) -> int:
@@ -262,7 +265,7 @@ class PitchFeature:
         """``pitch`` [n_frames] float32 and ``voiced`` [n_frames] uint8."""
         settings = settings_of(self.settings)
         if self.settings.algorithm == "pyin":
-            software = {"librosa": version("librosa")}
+            software = {"librosa": _version_of("librosa")}
         else:
             settings.pop("frame_length")
             software = {"pyworld": _pyworld_version()}
