@@ -24,10 +24,10 @@ import chaos
     ("plan", "hours", "shards", "most"),
     [
         pytest.param(
-            chaos.Plan([(4, 4), (2, 4), (4, None)], 2, 2, 0.02, 1.5, 0.5, 3, 1200, 0.5, 0), 0.25, 24, 1.5, id="short"
+            chaos.Plan([(4, 4), (2, 4), (4, None)], 2, 2, 0.02, 0.5, 0.5, 3, 1200, 0.5, 0), 0.25, 24, 1.5, id="short"
         ),
         # Less than two files, where each batch needs three: nobody waits for what another holds.
-        pytest.param(chaos.Plan([(4, None)], 1, 0, 0.0, 0.0, 0.08, 3, 1200, work=0), 0.1, 24, 100, id="a tiny cache"),
+        pytest.param(chaos.Plan([(4, None)], 1, 0, 0.0, 0.0, 0.21, 3, 1200, work=0), 0.037, 9, 100, id="a tiny cache"),
         pytest.param(chaos.Plan(), 24, 103, 1.1, id="long", marks=pytest.mark.soak),
         pytest.param(chaos.Plan(work=0), 24, 103, 1.1, id="long, without rest", marks=pytest.mark.soak),
     ],

@@ -8,8 +8,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from readers import reading
 from stores import Row, edit_manifest
 from web_server import Answer, serving
 
@@ -229,15 +228,6 @@ def test_mutated_answers_give_right_files_or_errors(folder: Path, tmp_path: Path
     assert max(taken) < 60
 
 
-READER = """
-import sys
-from tts_prep.loader import UtteranceDataset
-dataset = UtteranceDataset(sys.argv[1], cache=sys.argv[2])
-for name in ("mel", "waveform"):
-    dataset.views(name)
-"""
-
-
 def test_killed_readers_leave_nothing_that_stays(folder: Path, rows: list[Row], tmp_path: Path) -> None:
     generator = random.Random(1)
 
@@ -249,14 +239,13 @@ def test_killed_readers_leave_nothing_that_stays(folder: Path, rows: list[Row], 
         url = f"{web.url}/voice"
         for _ in range(KILLS):
             begun = threading.Semaphore(0)
-            with subprocess.Popen([sys.executable, "-c", READER, url, str(tmp_path)]) as process:
+            with reading(url, tmp_path, ("mel", "waveform")) as (_, connection):
                 # In the course of one of the answers, of which the manifest is the first, and each shard one.
                 until, answers = time.monotonic() + 120, generator.randrange(1, 6)
-                while answers and process.poll() is None:  # it needs none for what others have left whole
+                while answers and not connection.poll():  # it needs none for what others have left whole
                     answers -= begun.acquire(timeout=0.1)
                     assert time.monotonic() < until
                 time.sleep(generator.uniform(0, 0.16))
-                process.kill()
             for path in tmp_path.rglob("shards/*.h5"):
                 assert path.read_bytes() == (folder / "voice" / "shards" / path.name).read_bytes()
                 path.unlink()
@@ -277,9 +266,8 @@ def test_a_process_takes_over_from_one_that_was_killed(folder: Path, tmp_path: P
 
     with serving(folder, endless) as web:
         url = f"{web.url}/voice"
-        with subprocess.Popen([sys.executable, "-c", READER, url, str(tmp_path)]) as process:
+        with reading(url, tmp_path, ("mel", "waveform")):
             assert begun.wait(120)
-            process.kill()
         dataset = UtteranceDataset(url, cache=tmp_path)
         began = time.monotonic()
         assert len(dataset[0].mel)

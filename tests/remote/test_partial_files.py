@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from readers import reading
 from stores import make_rows, write_store
 from web_server import Answer, WebServer, serving
 
@@ -44,10 +43,6 @@ def partial_file(cached: CachedStore, entry: FileEntry, web: WebServer | None = 
 
 
 def test_a_killed_download_is_gone_on_with_and_no_byte_that_is_here_is_sent_again(folder: Path, tmp_path: Path) -> None:
-    reader = (
-        "import sys; from tts_prep.loader import UtteranceDataset as U; U(sys.argv[1], cache=sys.argv[2]).views('mel')"
-    )
-
     def paced(answer: Answer) -> None:
         if "shards" in answer.name:
             answer.pieces, answer.pause = 100, 0.02
@@ -55,13 +50,12 @@ def test_a_killed_download_is_gone_on_with_and_no_byte_that_is_here_is_sent_agai
     with serving(folder, paced) as web:
         url = f"{web.url}/voice"
         cached = CachedStore(url, tmp_path, patience=QUICK)
-        with subprocess.Popen([sys.executable, "-c", reader, url, str(tmp_path)]) as process:
+        with reading(url, tmp_path, ("mel",)):
             until, kept = time.monotonic() + 100, 0
             while time.monotonic() < until and kept < 100_000:
                 time.sleep(0.02)
                 if (cached.folder / "index.h5").exists():  # which comes before the shards
                     kept = sum(len(path.read_bytes().rstrip(b"\0")) for path in (tmp_path / ".partial").iterdir())
-            process.kill()
         web.fault = None
         here = {path.name: path.read_bytes().rstrip(b"\0") for path in (tmp_path / ".partial").iterdir()}
         assert sum(map(len, here.values())) >= 100_000
@@ -147,7 +141,7 @@ def test_a_download_goes_on_where_it_broke_off(folder: Path, tmp_path: Path) -> 
     def broken(answer: Answer) -> None:
         if answer.name.endswith(SHARD) and answer.number < 2:
             answer.body = half(answer.body)
-            answer.pieces, answer.pause = 20, 0.02  # a library may drop what it has received last
+            answer.pieces, answer.pause = 10, 0.02  # a library may drop what it has received last
 
     with serving(folder, broken) as web:
         cached = CachedStore(f"{web.url}/voice", tmp_path, patience=QUICK)
@@ -180,7 +174,7 @@ def test_what_arrived_before_a_server_went_away_is_there_for_the_next_command_on
     def breaking(answer: Answer) -> None:
         if answer.name.endswith(SHARD):
             answer.body = half(answer.body)[: 100_000 if answer.number else None]
-            answer.pieces, answer.pause = 20, 0.02
+            answer.pieces, answer.pause = 10, 0.02
 
     disk = shutil.disk_usage(tmp_path)
     whole = (folder / "voice" / SHARD).read_bytes()
