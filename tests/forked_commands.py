@@ -1,25 +1,28 @@
 """Run ``tts-prep`` in processes that are forked from one that has imported it, so that a command starts in no time.
 
-``python forked_commands.py SOCKET LOCK`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its
+``python forked_commands.py FOLDER LOCK`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its
 arguments are those of a command, or ``--python`` and the paths of scripts, which run one after another.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import io
 import json
 import os
 import runpy
+import select
 import socket
 import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stores import make_rows, write_store
+from corpora import write_ljspeech
 
 CLIENT = """
 import json, os, socket, sys
@@ -37,30 +40,51 @@ sys.exit(int(server.recv(9) or 1))
 def served(folder: Path, lock: Path) -> Iterator[list[str]]:
     """Yield the command that takes the place of ``tts-prep`` while the server is there.
 
+    Test workers that give the same folder share a server, whose start takes seconds: it ends after the last of them.
+
     Args:
         lock: that of the test workers, of which one compiles at a time.
     """
-    address = str(folder / "commands")
-    server = subprocess.Popen([sys.executable, __file__, address, str(lock)], stdout=subprocess.PIPE, text=True)
-    assert server.stdout
+    folder.mkdir(exist_ok=True)
+    server = None
+    with _alone(folder):
+        try:
+            # The other end of this pipe is open while the server is there.
+            user = os.open(folder / "users", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                (folder / "commands").unlink()
+            with contextlib.suppress(FileExistsError):
+                os.mkfifo(folder / "users")
+            users = os.open(folder / "users", os.O_RDONLY | os.O_NONBLOCK)
+            user = os.open(folder / "users", os.O_WRONLY | os.O_NONBLOCK)
+            command = [sys.executable, __file__, str(folder), str(lock)]
+            server = subprocess.Popen(command, stdin=users, stdout=subprocess.PIPE, text=True)
+            os.close(users)
+            assert server.stdout
+            with server.stdout as said:
+                assert said.readline() == "ready\n"
     try:
-        assert server.stdout.readline() == "ready\n"
         # Without the modules of the site, Python starts in ten milliseconds.
-        yield [sys.executable, "-I", "-S", "-c", CLIENT.format(address=address)]
+        yield [sys.executable, "-I", "-S", "-c", CLIENT.format(address=str(folder / "commands"))]
     finally:
-        server.kill()
-        server.stdout.close()
-        server.wait()
+        os.close(user)
+        if server:
+            server.wait()
 
 
-def _serve(address: str, lock: Path) -> None:
-    import tts_prep.checks.detection
-    import tts_prep.cli.preparing
-    import tts_prep.report.page  # noqa: F401
-    from tts_prep.checks import measure
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep others from looking whether there is a server, or ending it."""
+    with (folder / "one-at-a-time").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _serve(folder: Path, lock: Path) -> None:
+    """Answer until no test worker has the other end of the standard input."""
     from tts_prep.cli.main import main
     from tts_prep.compiler import is_available
-    from tts_prep.loader import UtteranceDataset
     from tts_prep.preprocess import PRESETS
     from tts_prep.preprocess.audio.mel import compile_kernels
 
@@ -74,12 +98,16 @@ def _serve(address: str, lock: Path) -> None:
         import torch  # noqa: F401
 
     compile_kernels(PRESETS["parakeet"])
-    measure(UtteranceDataset(write_store(Path(f"{address}-measured"), make_rows([40, 50, 60]), waveform=True)))
+    _run_commands(main, folder)
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(address)
+        listening.bind(str(folder / "commands"))
         listening.listen()
         print("ready", flush=True)
         while True:
+            if listening not in select.select([listening, 0], [], [])[0]:
+                if _is_unused(folder):
+                    return
+                continue
             connection, _ = listening.accept()
             with connection:
                 if os.fork() == 0:
@@ -88,6 +116,32 @@ def _serve(address: str, lock: Path) -> None:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
+
+
+def _run_commands(main: Callable[[list[str]], None], folder: Path) -> None:
+    """Run the commands that most pages have, so that what they import, compile and start is there for all."""
+    own = folder / str(os.getpid())
+    corpus, store = str(write_ljspeech(own / "corpus")), str(own / "store")
+    for command in (
+        ("ljspeech", corpus, store, "--waveform", "int16", "--jobs", "1"),
+        ("add", store, "--measures"),
+        ("verify", store),
+        ("check", store),
+        ("report", store, "--output", str(own / "report.html")),
+    ):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main([*command, "--quiet"])
+
+
+def _is_unused(folder: Path) -> bool:
+    """Return whether no test worker uses the server; none will, then, but start one."""
+    with _alone(folder):
+        users = select.poll()
+        users.register(0, 0)
+        if users.poll(0) != [(0, select.POLLHUP)]:
+            return False
+        (folder / "users").unlink()
+        return True
 
 
 def _answer(connection: socket.socket, main) -> int:
@@ -136,4 +190,4 @@ def _run_scripts(paths: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], Path(sys.argv[2]))
+    _serve(Path(sys.argv[1]), Path(sys.argv[2]))

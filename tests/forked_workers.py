@@ -8,11 +8,13 @@ from collections.abc import Callable
 from multiprocessing.connection import Listener
 from multiprocessing.context import ForkServerProcess
 
-# Nothing that starts threads, or changes with the environment. The last one is for the ranks of benchmarks/chaos.py,
+# Nothing that starts threads, or changes with the environment. That of HTTP is for the ranks of benchmarks/chaos.py,
 # which are forked from the same process: `multiprocessing` has one.
 _IMPORTED = [
     *("tts_prep.preprocess.run", "tts_prep.models.processes", "tts_prep.preprocess.workers.worker", "soundfile"),
     "fsspec.implementations.http",
+    # Its regular expressions take as long to compile as a worker takes for a small corpus.
+    "tts_prep.english.normalization",
 ]
 
 

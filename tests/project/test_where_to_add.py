@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -526,9 +527,14 @@ json.dump(failed, open("failed.json", "w"))
 
 
 @pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def failed(made_once: Callable[[str, Callable[[Path], object]], Path]) -> dict[str, str]:
     """Return what was raised by each addition that failed, all of them in one copy of the package and one process."""
-    folder = tmp_path_factory.mktemp("scratch")
+    return dict(json.loads((made_once("scratch", try_additions) / "failed.json").read_text()))
+
+
+def try_additions(folder: Path) -> None:
+    """Try all additions in a copy of the package in a folder, and write what failed there."""
+    folder.mkdir()
     # With what is compiled, but for the files that another process is writing, which have one more suffix.
     with one_process_at_a_time():
         ignored = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
@@ -544,7 +550,6 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    return dict(json.loads((folder / "failed.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
