@@ -75,6 +75,7 @@ def _prepare_and_report(
 ) -> None:
     settings = chosen_settings(reader, corpus, options, root, reader_options)
     config, first = settings.config, list[str]()
+    part = Part.parse(options["part"]) if options["part"] else None
     provenance = Provenance(options["licence"] or "", options["origin"] or "").checked()
     if not (store / MANIFEST).is_file():
         # Later, it says what it says.
@@ -86,7 +87,6 @@ def _prepare_and_report(
     read = partial(CorpusRows.read, config, corpus, root=root, splits=settings.splits, corrections=corrections)
     rows = read(report=first.append)
     started = time.monotonic()
-    part = Part.parse(options["part"]) if options["part"] else None
     # An option of what is asked of a run has the name of its field, but for these.
     how = {one.name: options[one.name] for one in fields(Asked) if one.name in options}
     how |= {"jobs": options["jobs"] or available_jobs(), "part": part}

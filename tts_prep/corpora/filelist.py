@@ -297,7 +297,7 @@ def _parse(
     if len(fields) != len(names):
         between = "tabs" if separator == "\t" else "'|'"
         expected = f"expected {len(names)} fields separated by {between} ({'|'.join(names)}), found {len(fields)}"
-        return Failure.of_row(identifier, where, f"{expected}")
+        return Failure.of_row(identifier, where, expected)
     if not path:
         return Failure.of_row(identifier, where, "the path of the recording is empty")
     try:

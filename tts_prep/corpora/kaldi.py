@@ -174,7 +174,7 @@ def _checked(segment: _Segment) -> _Segment | Failure:
         reason = "no path of a recording"
     else:
         return segment
-    return Failure.of_row(segment.id, segment.where, f"{reason}")
+    return Failure.of_row(segment.id, segment.where, reason)
 
 
 def _read_table(root: Path, files: tuple[str, ...], *, needed: bool = False) -> _Table:

@@ -18,6 +18,7 @@ from threading import Event
 from typing import Any, Final
 
 from tts_prep import errors
+from tts_prep.format.files.lock import is_at
 from tts_prep.format.files.paths import open_regular, stored_file
 from tts_prep.format.hdf5.datasets import MappedFile, map_open_file
 from tts_prep.format.layout import CORRECTIONS, FAILURES, MANIFEST, PLAN, PROVENANCE
@@ -25,7 +26,7 @@ from tts_prep.format.records.manifest import FileEntry, Manifest, read_manifest
 from tts_prep.remote.server import THREADS, Server, has_answered, write_all
 from tts_prep.remote.space import CURRENT, PARTIAL, CacheFullError, CacheSpace
 from tts_prep.remote.transfer import Patience, Stopped
-from tts_prep.remote.written_once import has_size, is_at, written_once
+from tts_prep.remote.written_once import has_size, written_once
 
 _AHEAD_BYTES = 1 << 29
 _AHEAD_BATCHES = 512

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from tts_prep.errors import StoreError, WriteError
+from tts_prep.format.files.lock import is_at
 from tts_prep.format.files.paths import open_regular
 from tts_prep.format.layout import MANIFEST
-from tts_prep.remote.written_once import allocated, is_at, try_lock
+from tts_prep.remote.written_once import allocated, try_lock
 
 PARTIAL: Final = ".partial"
 """The folder of files that are being downloaded."""

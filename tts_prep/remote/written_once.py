@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tts_prep.errors import CannotReadError, StoreError, StoreInUseError, WriteError
 from tts_prep.format.files.atomic import sync
+from tts_prep.format.files.lock import is_at
 
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 _LONGEST_PAUSE = 0.05
@@ -127,14 +128,6 @@ def has_size(path: Path, size: int) -> bool:
 def allocated(status: os.stat_result) -> int:
     """Return the bytes that a file takes on its disk: fewer than its size where room is only reserved."""
     return status.st_blocks * 512
-
-
-def is_at(file: FileIO, path: Path) -> bool:
-    """Return whether a path is still that of an open file."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _open(path: str, _: int) -> int:

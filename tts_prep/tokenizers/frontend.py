@@ -61,10 +61,6 @@ class TokenizerFrontend(VocabFrontend):
         super().__init__(Vocab(symbol, (symbol or [""])[pad], characters=True), None, unknown, punctuation)
         self.language, self.reads_marks = language, True
 
-    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text unchanged."""
-        return text
-
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the text unchanged.
 

@@ -87,7 +87,7 @@ def _acquire(path: Path, shared: bool, subject: Path, advice: str) -> FileIO:
         file = FileIO(path, "r+", opener=_open)
         try:
             _flock(file, shared, subject, advice)
-            if _same_file(file, path):
+            if is_at(file, path):
                 file.truncate(0)
                 file.write(f"{os.getpid()} {socket.gethostname()}\n".encode())
                 return file
@@ -127,7 +127,8 @@ def _holder(file: FileIO) -> str:
     return "another process"
 
 
-def _same_file(file: FileIO, path: Path) -> bool:
+def is_at(file: FileIO, path: Path) -> bool:
+    """Return whether a path is still that of an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

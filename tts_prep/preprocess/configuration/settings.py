@@ -6,7 +6,6 @@ import contextlib
 import difflib
 import itertools
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -28,11 +27,7 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import ANY_LANGUAGE, NO_PHONEMES, default_frontend
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import RecordedTable, choose_symbols
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tts_prep.toml_files import tomllib
 
 _TABLES = {
     "audio": (MelConfig, ReadingConfig),

@@ -125,6 +125,10 @@ class VocabFrontend:
         self.reads_marks = False
         self.separate = punctuation == "separate"
 
+    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
+        """Return the text unchanged."""
+        return text
+
     def numericalize(self, phonemes: str) -> npt.NDArray[np.int32]:
         """Return the ids of phonemes, [n_phonemes] int32.
 
@@ -262,17 +266,15 @@ def get_frontend(
     if isinstance(symbols, str):
         symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
     name = name or default_frontend(language or "en-us")
-    table: Any = symbols
     is_tokenizer = isinstance(symbols, RecordedTable) and symbols.is_tokenizer
     if is_tokenizer and name != "tokenizer":
         raise ConfigurationError(f"frontend: a tokenizer reads all texts, without {name!r}")
-    if is_tokenizer:
-        frontend: Frontend = find_frontend(name)(symbols=table)
-    elif "," in name or "=" in name:
-        frontend = doors.need("mixed", "frontend")(name, language or "en-us", table, unknown, punctuation)
+    if "," in name or "=" in name:
+        frontend: Frontend = doors.need("mixed", "frontend")(name, language or "en-us", symbols, unknown, punctuation)
     else:
-        spoken = {} if language is None else {"language": language}
-        frontend = find_frontend(name)(**spoken, symbols=symbols, unknown=unknown, punctuation=punctuation)
+        given = {} if is_tokenizer else {"unknown": unknown, "punctuation": punctuation}
+        spoken = {} if is_tokenizer or language is None else {"language": language}
+        frontend = find_frontend(name)(symbols=symbols, **given, **spoken)
     if ends is not None or blanks is not None:
         frontend.vocab = frontend.vocab.arranged(ends=ends, blanks=blanks)
     return frontend

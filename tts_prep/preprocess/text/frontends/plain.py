@@ -39,10 +39,6 @@ class PhonemesFrontend(frontends.VocabFrontend):
         self._is_collected = isinstance(self.vocab, OpenVocab)
         self._prefixed = any(symbol.startswith(_PREFIX) and len(symbol) > 1 for symbol in self.vocab.symbols)
 
-    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text unchanged."""
-        return text
-
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return the symbols of the text, with punctuation as separate tokens if configured.
 
@@ -173,10 +169,6 @@ class NoFrontend(frontends.VocabFrontend):
     def __init__(self, language: str = "", **options: Any) -> None:  # noqa: ARG002
         super().__init__(Vocab([PADDING], PADDING), **options)
         self.reads_marks = True
-
-    def normalize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
-        """Return the text unchanged."""
-        return text
 
     def phoneticize(self, text: str, language: str | None = None) -> str:  # noqa: ARG002
         """Return no phonemes."""
