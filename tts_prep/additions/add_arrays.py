@@ -16,7 +16,7 @@ import numpy as np
 from tts_prep import doors
 from tts_prep.errors import ConfigurationError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
-from tts_prep.format.contents.shard import read_shard_header
+from tts_prep.format.contents.shard import read_header
 from tts_prep.format.files.checksums import file_sha256
 from tts_prep.format.files.paths import stored_file
 from tts_prep.format.hdf5.datasets import Array
@@ -234,7 +234,8 @@ def stored_shards(store: Path, manifest: Manifest) -> list[StoredShard]:
     """Return the shards of a complete store."""
     shards: list[StoredShard] = []
     for entry in manifest.shards:
-        shard = StoredShard(entry, read_shard_header(stored_file(store, entry.file), read_locations))
+        path = stored_file(store, entry.file)
+        shard = StoredShard(entry, read_header(path, read_locations(path)))
         shards.append(shard.sharing_settings(vars(shards[0].header if shards else shard.header)))
     return shards
 

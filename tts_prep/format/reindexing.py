@@ -7,7 +7,7 @@ from pathlib import Path
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format.assembly import StoredShard, assemble_store
 from tts_prep.format.contents.array_file import inspect_array_file
-from tts_prep.format.contents.shard import CheckedShard, FindLocations, inspect_shard
+from tts_prep.format.contents.shard import FindLocations, inspect_shard
 from tts_prep.format.files.atomic import writing
 from tts_prep.format.files.lock import locked
 from tts_prep.format.files.paths import shard_files, stored_file
@@ -106,17 +106,7 @@ def checked_files(
         shard = StoredShard.of(checked)
         shards.append(shard.sharing_settings(vars(shards[0].header)) if shards else shard)
         for name, entries in arrays.items():
-            entries.append(array_entry(store, name, checked, find))
+            path, key, lengths = array_file_name(name, number), checked.header.key, checked.lengths()
+            digest = inspect_array_file(stored_file(store, path), name, number, key, lengths, find).digest
+            entries.append(FileEntry(path, digest.size, checked.header.rows, digest.sha256))
     return shards, arrays
-
-
-def array_entry(store: Path, name: str, shard: CheckedShard, find: FindLocations = read_locations) -> FileEntry:
-    """Check an added array's file of a shard, and return its entry.
-
-    Raises:
-        CorruptStoreError: it is missing, broken, or belongs to another shard.
-    """
-    header = shard.header
-    file = array_file_name(name, shard.number)
-    checked = inspect_array_file(stored_file(store, file), name, shard.number, header.key, shard.lengths(), find)
-    return FileEntry(file, checked.digest.size, header.rows, checked.digest.sha256)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, FeatureError
-from tts_prep.format.contents.shard import FindLocations, inspect_file
+from tts_prep.format.contents.shard import FindLocations, inspect_file, integer_column
 from tts_prep.format.decoding import Record, check_version, parse_json, shown
 from tts_prep.format.files.checksums import FileDigest, canonical_json, json_sha256
 from tts_prep.format.hdf5.columns import column_datasets
@@ -254,17 +254,6 @@ def _check_values(path: Path, header: ArrayHeader, locations: Locations, lengths
 
 
 def own_columns(path: Path, locations: Locations) -> tuple[Array, Array]:
-    """Memory-map the columns ``start`` and ``length`` of an array with the axis ``own``.
-
-    Raises:
-        CorruptStoreError: a column is missing or does not hold integers.
-    """
-    columns = column_datasets(locations)
-    file = map_file(path)
-    arrays = []
-    for name in ("start", "length"):
-        place = columns.get(name, {}).get("")
-        if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
-            raise CorruptStoreError(f"{path}: the column '{name}' is missing or does not hold integers")
-        arrays.append(file.dataset(place))
-    return arrays[0], arrays[1]
+    """Memory-map the columns ``start`` and ``length`` of an array with the axis ``own``."""
+    columns, file = column_datasets(locations), map_file(path)
+    return integer_column(file, columns, "start"), integer_column(file, columns, "length")

@@ -118,15 +118,6 @@ def read_header(path: Path, locations: datasets.Locations) -> ShardHeader:
     )
 
 
-def read_shard_header(path: Path, find: FindLocations = locations_apart) -> ShardHeader:
-    """Open a shard and read its header.
-
-    Args:
-        find: finds the datasets of an HDF5 file.
-    """
-    return read_header(path, find(path))
-
-
 @dataclass(frozen=True)
 class CheckedShard:
     """An intact shard.
@@ -175,7 +166,9 @@ def inspect_shard(
                 f"{path}: '{name}' is {place.dtype} {list(place.shape)}, which contradicts the header"
             )
         layout = ARRAYS[name]
-        starts, lengths = (_numbers(file, columns, column) for column in (layout.start_column, layout.length_column))
+        starts, lengths = (
+            integer_column(file, columns, column) for column in (layout.start_column, layout.length_column)
+        )
         datasets.check_tiling(path, name, starts, lengths, place.shape[0])
     check_columns(path, columns, header.rows, in_index=False, integers=())
     check_texts(file, columns)
@@ -204,9 +197,14 @@ def inspect_file(
     return digest, {name: place for name, place in find(path).items() if name != CHECKSUMS}
 
 
-def _numbers(
+def integer_column(
     file: datasets.MappedFile, columns: Mapping[str, Mapping[str, datasets.Location]], name: str
 ) -> datasets.Array:
+    """Memory-map a column of integers.
+
+    Raises:
+        CorruptStoreError: it is missing or does not hold integers.
+    """
     place = columns.get(name, {}).get("")
     if place is None or place.dtype.kind != "i" or len(place.shape) != 1:
         raise CorruptStoreError(f"{file.path}: the column '{name}' is missing or does not hold integers")

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tts_prep import doors
 from tts_prep.errors import CorruptStoreError, StoreError, one_line
 from tts_prep.format.assembly import assemble_store
-from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_shard_header
+from tts_prep.format.contents.shard import CheckedShard, ShardHeader, inspect_shard, read_header
 from tts_prep.format.files.paths import shard_files
 from tts_prep.format.hdf5.datasets import map_file
 from tts_prep.format.hdf5.reader import read_locations
@@ -80,7 +80,8 @@ def planned_keys(store: Path, manifest: Manifest) -> tuple[str, ...]:
     with contextlib.suppress(CorruptStoreError):
         if plan := read_plan(store):
             return plan.shards
-    return tuple(read_shard_header(store / entry.file, read_locations).plan_key for entry in manifest.shards)
+    paths = (store / entry.file for entry in manifest.shards)
+    return tuple(read_header(path, read_locations(path)).plan_key for path in paths)
 
 
 def check_recordings(store: Path, planned: PlannedStore) -> None:
@@ -137,7 +138,7 @@ def unfinished_settings(store: Path) -> Mapping[str, Any] | None:
 
 def _header(path: Path) -> ShardHeader | None:
     try:
-        return read_shard_header(path, read_locations)
+        return read_header(path, read_locations(path))
     except CorruptStoreError:
         return None
 
