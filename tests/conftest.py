@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from corpora import write_ljspeech
-from forked_tests import PATHS, Server
+from forked_tests import INTERPRETER, PATHS, Server
 from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
 from shared_process import SharedProcess
@@ -81,6 +81,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     if server.wait():
         for spec in own:
             spec.python = server.interpreter
+        os.environ[INTERPRETER] = server.interpreter
+        config.add_cleanup(lambda: os.environ.pop(INTERPRETER))
 
 
 def pytest_configure() -> None:

@@ -1,16 +1,19 @@
 """Test workers that are forked from one process, which has collected the tests: modules are read and compiled once.
 
 ``python forked_tests.py --serve SOCKET ARGUMENTS`` collects the tests of a run with these arguments, and serves until
-its input ends. ``python forked_tests.py SOCKET -u -c PROGRAM`` is the interpreter of a test worker, for pytest-xdist.
+its input ends. ``python forked_tests.py SOCKET`` is the interpreter of a test worker, for pytest-xdist, and of programs
+of tests that need another process, and not a new one. It knows ``-u``, ``-W``, ``-c`` and ``-m``.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import shlex
 import signal
@@ -22,6 +25,17 @@ from pathlib import Path
 
 PATHS: list[str] = []
 """Where the modules of tests are found. Tests that were imported in the process that is forked add nothing here."""
+
+INTERPRETER = "TTS_PREP_TESTS_INTERPRETER"
+"""The variable that tells tests of the interpreter."""
+
+
+def forked_python() -> list[str]:
+    """Return what runs a Python program in another process: in a fork, which has imported what tests import, if it can.
+
+    It prints as without ``-u``. To kill it is to kill what asked for it, soon after.
+    """
+    return shlex.split(os.environ.get(INTERPRETER, "")) or [sys.executable]
 
 
 class Server:
@@ -50,6 +64,8 @@ class Server:
 def _serve(address: str, arguments: list[str]) -> None:
     import pytest
 
+    # The first that is registered is the last that is called.
+    atexit.register(_end, os.getpid())
     said = os.dup(1)
     os.dup2(2, 1)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
@@ -81,6 +97,10 @@ def _serve(address: str, arguments: list[str]) -> None:
                 _answer(connection)
                 return
             connection.close()
+            # Ended programs leave no process.
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
@@ -95,7 +115,7 @@ def _other_threads() -> list[str]:
 def _answer(connection: socket.socket) -> None:
     """Run a program in a process of its own, and send its exit status."""
     size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
-    folder, environment, program = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+    folder, environment, arguments = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
     child = os.fork()
     if child:
         for descriptor in descriptors:
@@ -116,15 +136,51 @@ def _answer(connection: socket.socket) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", 1), open(2, "w", 1)  # noqa: SIM115
-    exec(program, {"__name__": "__main__"})
+    global _status
+    try:
+        _run(arguments)
+        _status = 0
+    except SystemExit as error:
+        _status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        raise
 
 
-def _ask(address: str, program: str) -> int:
+_status = 1
+
+
+def _end(server: int) -> None:
+    """End a fork as it is: to take apart all that tests import takes longer than what most programs do."""
+    if os.getpid() != server:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_status)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a program as ``python`` does with these arguments."""
+    option, *rest = arguments
+    if option == "-u":
+        _run(rest)
+    elif option == "-W":
+        warnings.simplefilter(rest[0])  # type: ignore[arg-type]
+        _run(rest[1:])
+    elif option == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif option == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        exec(rest[0], {"__name__": "__main__"})
+    else:
+        sys.argv = arguments
+        runpy.run_path(option, run_name="__main__")
+
+
+def _ask(address: str, arguments: list[str]) -> int:
     """Have a fork of the server run a program with the files and variables of this process; return its exit status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(address)
-        request = json.dumps([os.getcwd(), dict(os.environ), program]).encode()
+        request = json.dumps([os.getcwd(), dict(os.environ), arguments]).encode()
         socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
         server.sendall(request)
         # The end of a test worker is seen by the end of its output.
@@ -137,4 +193,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--serve":
         _serve(sys.argv[2], sys.argv[3:])
     else:
-        sys.exit(_ask(sys.argv[1], sys.argv[-1]))
+        sys.exit(_ask(sys.argv[1], sys.argv[2:]))

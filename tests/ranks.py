@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from forked_tests import forked_python
 
 
 def run_ranks(command: Sequence[str], n_ranks: int = 2, folder: Path | None = None) -> list[str]:
@@ -25,7 +26,7 @@ def run_ranks(command: Sequence[str], n_ranks: int = 2, folder: Path | None = No
     }
     processes = [
         subprocess.Popen(
-            [sys.executable, *command],
+            [*forked_python(), *command],
             env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
             cwd=folder,
             stdout=subprocess.PIPE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from forked_tests import forked_python
 
 COUNT = int(os.environ.get("RECORDINGS", "300"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -17,7 +18,7 @@ def test_mutated_recordings_are_read_or_refused() -> None:
     totals = {"read": 0, "refused": 0}
     # In a process of its own: what crashes libsndfile is a failure here, and not the end of all tests.
     for first in range(0, COUNT, _CHUNK):
-        program = [sys.executable, Path(__file__).parents[1] / "fuzzing.py"]
+        program = [*forked_python(), Path(__file__).parents[1] / "fuzzing.py"]
         done = subprocess.run(
             [*program, str(SEED + first), str(min(_CHUNK, COUNT - first))],
             capture_output=True,

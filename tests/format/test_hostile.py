@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from forked_tests import forked_python
 from stores import edit_manifest, make_rows, of_room, seal_again, sealed, write_store
 
 import tts_prep
@@ -245,7 +245,7 @@ def test_a_broken_heap_of_attributes_does_not_keep_a_reader_for_ever(store: Path
     assert int.from_bytes(data[place + 8 : place + 16], "little") == heap + size - place
     data[place + 8 : place + 16] = bytes(8)
     (store / name).write_bytes(data)
-    command = [sys.executable, "-m", "tts_prep", "verify", str(store)]
+    command = [*forked_python(), "-m", "tts_prep", "verify", str(store)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.startswith(f"{name}: ")) == (1, True)
     seal_again(store)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import LIGHT, light
+from forked_tests import forked_python
 from killing import contents
 
 from tts_prep.errors import StoreInUseError, WriteError
@@ -137,7 +138,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_many_runs_at_once_make_one_store(corpus: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "s"), "--jobs", "1"]
+    command = [*forked_python(), "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "s"), "--jobs", "1"]
     command += [*LIGHT, "--shard-utterances", "3"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     done = [(*run.communicate(timeout=60), run.returncode) for run in runs]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_tests import forked_python
 
 HARNESS = Path(__file__).with_name("mutations.py")
 
@@ -15,7 +15,7 @@ HARNESS = Path(__file__).with_name("mutations.py")
 def run(count: int, seed: int) -> None:
     # In a process of its own: its death would be the fault that is looked for.
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(HARNESS), str(count), str(seed)], capture_output=True, text=True
+        [*forked_python(), "-W", "error", str(HARNESS), str(count), str(seed)], capture_output=True, text=True
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 

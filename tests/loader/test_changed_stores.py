@@ -35,7 +35,7 @@ def change(path, ready, ended, changes):
 def changing(tmp_path):
     """Yield a store that another process changes, and how often it did."""
     path = write_store(tmp_path / "store", ROWS, n_shards=8, waveform=True)
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
     ready, ended, changes = context.Event(), context.Event(), context.Value("q", 0)
     process = context.Process(target=change, args=(path, ready, ended, changes))
     process.start()

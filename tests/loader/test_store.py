@@ -4,12 +4,12 @@ import os
 import pickle
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
+from forked_tests import forked_python
 from stores import edit_manifest, make_rows, seal_again, write_store
 
 import tts_prep.loader
@@ -227,7 +227,7 @@ except StoreError as error:
     assert not isinstance(error, CorruptStoreError)
     print(error)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([*forked_python(), "-c", code], capture_output=True, text=True, check=True)
     assert (
         "too many files are open, and a file stays open while one of its arrays is used; raise the limit" in run.stdout
     )

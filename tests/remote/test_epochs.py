@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_tests import forked_python
 from stores import make_rows, write_store
 from web_server import serving
 
@@ -48,7 +48,7 @@ print(json.dumps({"used": used, "state": loader.state_dict()}))
 
 
 def ranks(url: str, cache: Path, size: int, world_size: int, steps: int, state: str = "") -> list[dict]:
-    command = [sys.executable, "-W", "ignore", "-c", RANK, url, str(cache), str(size)]
+    command = [*forked_python(), "-W", "ignore", "-c", RANK, url, str(cache), str(size)]
     processes = [
         subprocess.Popen([*command, str(rank), str(world_size), str(steps), state], stdout=subprocess.PIPE, text=True)
         for rank in range(world_size)
