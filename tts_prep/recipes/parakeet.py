@@ -14,11 +14,10 @@ from tts_prep.loader.batching.buffers import FreshBuffers, RecycledBuffers
 from tts_prep.loader.batching.padding import check_axes, fill, pad_sequences, pad_spectrograms
 from tts_prep.loader.batching.unpadded import Unpadded
 from tts_prep.loader.dataloader import DataIterator, DataLoader
-from tts_prep.loader.dataset.metadata import StoreMetadata
 from tts_prep.loader.dataset.utterance import Utterance
 from tts_prep.loader.dataset.utterances import UtteranceDataset
 from tts_prep.loader.randomness import check_seed, digest, permutation
-from tts_prep.loader.samplers.base import Sampler, check_batch_size
+from tts_prep.loader.samplers.base import PositionSampler, check_batch_size
 from tts_prep.loader.samplers.ranks import Rank
 from tts_prep.recipes.accepted import PARAKEET, ChecksStores, Settings, StoreCheck
 
@@ -203,10 +202,6 @@ class TupleDataset(DatasetMixin[tuple[Any, ...]]):
         """Return the tuple at a position."""
         return tuple(dataset[i] for dataset in self.datasets)
 
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the underlying stores."""
-        return [store for _, store in self._slots()]
-
     def _bases(self) -> Sequence[Any]:
         return self.datasets
 
@@ -237,10 +232,6 @@ class DictDataset(DatasetMixin[dict[str, Any]]):
         """Return the dict at a position."""
         return {name: dataset[i] for name, dataset in self.datasets.items()}
 
-    def stores(self) -> list[StoreMetadata]:
-        """Return the metadata of the underlying stores."""
-        return [store for _, store in self._slots()]
-
     def _bases(self) -> Sequence[Any]:
         return tuple(self.datasets.values())
 
@@ -269,7 +260,7 @@ _GROUPS = 1
 _BATCHES_A_GROUP = 32
 
 
-class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
+class PartiallyRandomizedSimilarTimeLengthSampler(PositionSampler):
     """Visit utterances of similar length one after another, for a `BatchSampler` of the same batch size.
 
     Utterances are sorted by length, shuffled within groups of several batches, and then the batches are put into
@@ -316,11 +307,7 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             raise ConfigurationError(
                 f"batch_group_size: expected a multiple of the batch size {batch_size}, found {batch_group_size}"
             )
-
-    @property
-    def size(self) -> int:
-        """The number of utterances that positions index into."""
-        return len(self._lengths)
+        self._size = self._count = len(self._lengths)
 
     def order(self, epoch: int) -> Iterator[int]:
         """Iterate over the positions of an epoch, for all ranks."""
@@ -335,10 +322,6 @@ class PartiallyRandomizedSimilarTimeLengthSampler(Sampler[int]):
             batches = order[:full].reshape(-1, together)
             order[:full] = batches[permutation(len(batches), self._seed, epoch, _BATCHES)].ravel()
         return map(int, order)
-
-    def _order_size(self, epoch: int) -> int:  # noqa: ARG002
-        """Return the number of positions of an epoch, for all ranks."""
-        return len(self._lengths)
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine an epoch."""
