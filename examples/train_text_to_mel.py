@@ -35,8 +35,9 @@ def align(costs, n_phonemes, n_frames):
     least = np.full((size, length), np.inf)
     least[:, 0] = costs[:, 0, 0]
     moved = np.zeros((longest, size, length), bool)
+    before = np.full_like(least, np.inf)
     for frame in range(1, longest):
-        before = np.pad(least[:, :-1], ((0, 0), (1, 0)), constant_values=np.inf)
+        before[:, 1:] = least[:, :-1]
         moved[frame] = before < least
         least = np.where(moved[frame], before, least) + costs[:, :, frame]
     phonemes = np.empty((size, longest), np.int64)

@@ -67,7 +67,7 @@ class Browser:
 
     def open(self, page: Path) -> None:
         self.go(page.absolute().as_uri())
-        time.sleep(0.3)
+        self.wait("[...document.querySelectorAll('audio')].every((e) => e.readyState || e.error)")
 
     def go(self, address: str) -> None:
         self._call("POST", "/url", {"url": address})
@@ -78,7 +78,7 @@ class Browser:
         while not (value := self.run(f"return {condition}")):
             if time.monotonic() > deadline:
                 raise AssertionError(f"not true within {seconds} s: {condition}")
-            time.sleep(0.05)
+            time.sleep(0.01)
         return value
 
     def press(self, *keys: str) -> None:

@@ -1,4 +1,4 @@
-"""A tokenizer of the size of Llama 3's, which has bytes alone as tokens."""
+"""A tokenizer with the ids of Llama 3's, which has bytes alone as tokens."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ def ids_of(text: str) -> list[int]:
     return [BEGIN, *map(ord, text)]
 
 
-def write_tokenizer(path: Path) -> Path:
-    """Write a ``tokenizer.json`` of 128,256 tokens: ASCII characters have their codes, and texts a token before."""
+def write_tokenizer(path: Path, *, whole: bool = False) -> Path:
+    """Write a ``tokenizer.json`` of ids below 128,256: ASCII characters have their codes, and texts a token before.
+
+    Args:
+        whole: every id has a token, as in Llama's, whose packing takes a second.
+    """
     vocab = {chr(code): code for code in range(33, 127)} | {"Ġ": 32}
     taken = {*vocab.values(), BEGIN}
-    vocab |= {f"<|{number}|>": number for number in range(128_256) if number not in {*taken, END}}
+    last = 128_255
+    vocab |= {
+        f"<|{number}|>": number for number in range(0 if whole else last, last + 1) if number not in {*taken, END}
+    }
     begin = "<|begin_of_text|>"
     template = {
         "type": "TemplateProcessing",

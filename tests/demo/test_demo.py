@@ -19,10 +19,8 @@ from tts_prep.imports.alignment_files import read_textgrid
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo") / "corpus"
-    assert make_demo_corpus(folder) == 36
-    return folder
+def corpus(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shutil.copytree(demo_corpus, tmp_path_factory.mktemp("demo") / "corpus")
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -105,7 +103,7 @@ def test_sentences_are_varied() -> None:
 
 
 def test_corpus_is_the_same_bytes_elsewhere(corpus: Path, tmp_path: Path) -> None:
-    make_demo_corpus(tmp_path)
+    assert make_demo_corpus(tmp_path) == 36
     assert content(tmp_path) == content(corpus)
 
 

@@ -117,7 +117,7 @@ def with_llamas_tokens(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -
     pytest.importorskip("tokenizers", reason="the extra tokenizers")
     folder = tmp_path_factory.mktemp("llama")
     audio = {"n_mels": "none", "sample_rate": 24_000, "peak": "none"}
-    text = {"frontend": f"tokenizer:{write_tokenizer(folder / 'tokenizer.json')}"}
+    text = {"frontend": f"tokenizer:{write_tokenizer(folder / 'tokenizer.json', whole=True)}"}
     return make_store(corpus, folder / "store", audio=audio, text=text)
 
 

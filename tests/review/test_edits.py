@@ -33,9 +33,9 @@ PLAIN = ("--preset", "tacotron2")
 needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium or chromedriver")
 
 
-def place_of(store: Path, row: int) -> dict[str, float]:
+def place_of(store: Path, row: int, corpus: Path | None = None) -> dict[str, float]:
     dataset = UtteranceDataset(store)
-    with DecisionFile(store.parent / "other.csv") as file, closing(Sounds(dataset)) as sounds:
+    with DecisionFile(store.parent / "other.csv") as file, closing(Sounds(dataset, corpus)) as sounds:
         answer = Pages(dataset, file, sounds).get(f"{row}/waveform", {"n": "1"})
     assert answer.status == 200
     return json.loads(answer.body)["place"]
@@ -95,7 +95,7 @@ def test_recordings_of_the_corpus_are_played_as_they_are_in_the_store(
         found = [sounds.get(row) for row in range(len(dataset))]
     assert {sound.source for sound in found} == {"corpus"}
     assert [len(sound.samples) / SAMPLE_RATE for sound in found] == pytest.approx(dataset.seconds.tolist())
-    fault = place_of(store, list(dataset.id).index("S-0002"))["fault"]
+    fault = place_of(store, list(dataset.id).index("S-0002"), own_corpus)["fault"]
     assert fault == "S-0002 was merged; take that back by g, and make the store again before"
     one, _ = soundfile.read(own_corpus / "wavs/S-0005.wav", dtype="float32")
     np.testing.assert_array_equal(found[list(dataset.id).index("S-0005-2")].samples, one[6615:15435])
