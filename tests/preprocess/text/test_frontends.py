@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import gc
 import re
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory import in_use
 from phonemizer.punctuation import Punctuation
 from phonemizer.separator import default_separator
 
@@ -282,32 +280,6 @@ def test_thousands_of_utterances_leak_no_memory(name: str, count: int) -> None:
     assert min(objects for objects, _ in grown) < count // 2
     # The smallest allocation takes 32 bytes.
     assert min(allocated for _, allocated in grown) < 16 * count
-
-
-class Mallinfo(ctypes.Structure):
-    """What `mallinfo2` of glibc returns."""
-
-    _fields_: ClassVar = [
-        (name, ctypes.c_size_t)
-        for name in (
-            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-        )
-    ]
-
-
-def in_use() -> tuple[int, int]:
-    """Return the number of blocks of Python's objects that are in use, and the bytes that C libraries have allocated.
-
-    The latter are 0 where the C library does not say it.
-    """
-    gc.collect()
-    mallinfo = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if mallinfo is None:
-        return sys.getallocatedblocks(), 0
-    mallinfo.restype = Mallinfo
-    found = mallinfo()
-    return sys.getallocatedblocks(), found.uordblks + found.hblkhd
 
 
 MARKED_TEXTS = st.lists(
