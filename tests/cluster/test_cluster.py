@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import pytest
 from commands import LIGHT, light
 from corpora import TEXTS, write_ljspeech
+from forked_tests import forked_python
 from joblib import register_parallel_backend
 from joblib.parallel import ThreadingBackend
 from killing import contents
@@ -90,7 +91,7 @@ def test_workers_of_a_dask_cluster_make_the_same_bytes(
     cluster: Cluster, corpus: Path, store: Path, tmp_path: Path
 ) -> None:
     made = tmp_path / "made"
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(made), "--shard-utterances", "3"]
+    command = [*forked_python(), "-m", "tts_prep", "ljspeech", str(corpus), str(made), "--shard-utterances", "3"]
     done = subprocess.run(
         [*command, "--backend", "dask", "--scheduler", cluster.address], capture_output=True, text=True, check=False
     )
@@ -102,7 +103,7 @@ def test_a_backend_of_joblib_without_generators_makes_the_same_bytes(tmp_path: P
     # As Ray's. With 2 workers, the 12 shards are two rounds.
     corpus = write_ljspeech(tmp_path / "corpus", (TEXTS * 12)[:12])
     prepare(read_ljspeech(corpus), corpus, tmp_path / "alone", light(1))
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "made")]
+    command = [*forked_python(), "-m", "tts_prep", "ljspeech", str(corpus), str(tmp_path / "made")]
     options = [*LIGHT, "--shard-utterances", "1", "--backend", "multiprocessing", "--jobs", "2"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
 
 import numpy as np
 import pytest
+from forked_tests import forked_python
 from stores import Row, make_rows, write_store
 from web_server import Answer, WebServer, running, serving
 
@@ -32,7 +32,7 @@ SHARDS = [f"shards/{number:05d}.h5" for number in range(4)]
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Run moto's server, and return its host and port."""
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    command = [*forked_python(), "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     with running(command, r"Running on http://127\.0\.0\.1:(\d+)") as port:
         yield f"127.0.0.1:{port}"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from commands import LIGHT, light, run
 from corpora import TEXTS, write_ljspeech
+from forked_tests import forked_python
 from killing import contents
 
 from tts_prep.errors import ConfigurationError, StoreError, TooManyFailuresError
@@ -64,7 +65,8 @@ def test_parts_at_once_do_not_disturb_each_other(
     capsys: pytest.CaptureFixture[str], large: Path, alone: dict[str, bytes], tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
-    command = [sys.executable, "-m", "tts_prep", "ljspeech", str(large), str(store), *LIGHT, "--shard-utterances", "1"]
+    command = [*forked_python(), "-m", "tts_prep", "ljspeech", str(large), str(store)]
+    command += [*LIGHT, "--shard-utterances", "1"]
     running = [
         subprocess.Popen([*command, "--jobs", "1", "--part", part], stdout=subprocess.PIPE, text=True)
         for part in ("1/2", "2/2")
