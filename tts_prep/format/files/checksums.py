@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tts_prep.format.files.paths import open_regular
 
@@ -59,7 +59,7 @@ def seal_file(path: Path) -> FileDigest:
     """Append a seal to a file without one."""
     with path.open("r+b", buffering=0) as file:
         digest = hashlib.sha256()
-        _update(digest, file, 0, None)
+        add_bytes(digest, file, 0, None)
         seal = _seal(digest.hexdigest())
         size = file.seek(0, os.SEEK_END)
         rest = memoryview(seal)
@@ -104,15 +104,16 @@ def _seal(sha256: str) -> bytes:
 def _digest(file: FileIO, stop: int | None) -> tuple[str, str]:
     """Return the SHA-256 of a file, and the SHA-256 of its bytes up to ``stop``."""
     digest = hashlib.sha256()
-    _update(digest, file, 0, stop)
+    add_bytes(digest, file, 0, stop)
     body = digest.hexdigest()
     if stop is not None:
-        _update(digest, file, stop, None)
+        add_bytes(digest, file, stop, None)
     return digest.hexdigest(), body
 
 
-def _update(digest: hashlib._Hash, file: FileIO, start: int, stop: int | None) -> None:
-    buffer = memoryview(bytearray(_BLOCK))
+def add_bytes(digest: Any, file: FileIO, start: int, stop: int | None, block: int = _BLOCK) -> None:
+    """Add the bytes of a file from a position to another, or to its end, to a digest, a block at a time."""
+    buffer = memoryview(bytearray(block))
     position = file.seek(start)
     while stop is None or position < stop:
         piece = buffer if stop is None else buffer[: stop - position]

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ import xxhash
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.checksums import add_bytes, json_sha256
 from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
@@ -182,7 +181,7 @@ def _digest(path: Path, inside: str) -> str:
         if not inside and (found := take_digest(file)):
             return found
         digest = xxhash.xxh3_128()
-        _add(digest, file, start, stop)
+        add_bytes(digest, file, start, stop, _BLOCK)
     return digest.hexdigest()
 
 
@@ -204,22 +203,11 @@ def _digest_of_excerpt(path: Path, utterance: SourceUtterance, sample_rate: int)
                 first = max(0, math.floor((utterance.start - _MARGIN) * sample_rate))
                 last = plain.n_samples if utterance.end is None else math.ceil((utterance.end + _MARGIN) * sample_rate)
                 digest = xxhash.xxh3_128()
-                _add(digest, file, 0, plain.position)
-                _add(digest, file, plain.position + first * align, plain.position + last * align)
+                add_bytes(digest, file, 0, plain.position, _BLOCK)
+                begin, end = (plain.position + sample * align for sample in (first, last))
+                add_bytes(digest, file, begin, end, _BLOCK)
                 return digest.hexdigest()
     return _digest_once(path, utterance.inside, file_version(path))
-
-
-def _add(digest: xxhash.xxh3_128, file: FileIO, position: int, stop: int | None) -> None:
-    """Add the bytes of a file from a position to another, or to its end."""
-    buffer = memoryview(bytearray(_BLOCK))
-    file.seek(position)
-    while stop is None or position < stop:
-        count = file.readinto(buffer if stop is None else buffer[: stop - position])
-        if not count:
-            return
-        digest.update(buffer[:count])
-        position += count
 
 
 class ShardContents:
