@@ -6,7 +6,6 @@ specifications of ID3v1, ID3v2, APEv2 and Lyrics3.
 
 import struct
 from dataclasses import dataclass
-from typing import Final
 
 from tts_prep.preprocess.audio.containers import stream as pcm
 
@@ -211,6 +210,4 @@ def _is_mpeg(header: bytes) -> bool:
     return len(header) >= 4 and header[0] == 0xFF and header[1] & 0xE0 == 0xE0 and header[1] & 0x06 != 0
 
 
-MPEG: Final = pcm.Container(
-    _is_mpeg, lambda file, start, _: inspect_mpeg(pcm.read_from(file, 0), start), after_zeros=True
-)
+MPEG = pcm.Container(_is_mpeg, lambda file, start, _: inspect_mpeg(pcm.read_from(file, 0), start), after_zeros=True)

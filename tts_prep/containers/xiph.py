@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
-from typing import Final
 
 import numpy as np
 
@@ -287,5 +286,5 @@ def page_checksum(page: bytes) -> int:
     return int(f"{reflected:032b}"[::-1], 2)
 
 
-FLAC: Final = pcm.Container(pcm.begins_with(b"fLaC"), inspect_flac)
-OGG: Final = pcm.Container(pcm.begins_with(b"OggS"), lambda file, start, _: inspect_ogg(pcm.read_from(file, start)))
+FLAC = pcm.Container(pcm.begins_with(b"fLaC"), inspect_flac)
+OGG = pcm.Container(pcm.begins_with(b"OggS"), lambda file, start, _: inspect_ogg(pcm.read_from(file, start)))

@@ -1,7 +1,5 @@
 """``tts-prep phonemize``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -13,8 +13,6 @@ or which are those of TextGrids, as in ming024's recipe::
       --feature pitch:unvoiced=interpolated --feature energy
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal

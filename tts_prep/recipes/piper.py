@@ -5,8 +5,6 @@ In piper1-gpl's ``piper/train/vits/dataset.py``, make the datasets of ``setup`` 
 for an unchanged Piper instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

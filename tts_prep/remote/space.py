@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Final
 
 from tts_prep.errors import StoreError, WriteError
 from tts_prep.format.files.lock import is_at
@@ -21,10 +20,10 @@ from tts_prep.format.files.paths import open_regular
 from tts_prep.format.layout import MANIFEST
 from tts_prep.remote.written_once import allocated, try_lock
 
-PARTIAL: Final = ".partial"
+PARTIAL = ".partial"
 """The folder of files that are being downloaded."""
 
-CURRENT: Final = "current"
+CURRENT = "current"
 """The file that names the version of a store that was opened last."""
 
 _LOCK = ".lock"

@@ -1,7 +1,5 @@
 """Checksums of files, of ranges of files and of settings, and the seal at the end of a file."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from tts_prep.errors import CorruptStoreError, broken
 from tts_prep.format.decoding import Record, parse_json
 from tts_prep.format.files.paths import open_regular, stored_file
 from tts_prep.format.layout import FAILURES
 
-_MAX_LINE: Final = 1 << 20
+_MAX_LINE = 1 << 20
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Final
 
 from tts_prep.errors import StoreError
 from tts_prep.format import layout
@@ -14,7 +13,7 @@ from tts_prep.format.files.atomic import recover_store, remove_replaced, replaci
 from tts_prep.format.files.lock import Lock, locked
 from tts_prep.format.files.paths import array_folder_files, is_store, shard_files, shard_folder_files, stored_file
 
-PURPOSE: Final = ".purpose"
+PURPOSE = ".purpose"
 """The file that identifies an unfinished replacement of a store."""
 
 _FILES = "|".join(

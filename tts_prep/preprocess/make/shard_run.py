@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from tts_prep.errors import ConfigurationError, TooManyFailuresError
 from tts_prep.format.assembly import write_failures
@@ -79,7 +78,7 @@ def give_up(
     )
 
 
-LOG: Final = logging.getLogger("tts_prep")
+LOG = logging.getLogger("tts_prep")
 """The log of runs, silent unless the program adds a handler: ``INFO`` for steps, ``WARNING`` for failed rows, and
 ``DEBUG`` for shards."""
 LOG.addHandler(logging.NullHandler())
