@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -201,19 +202,20 @@ def test_duplicates_are_shown_beside_each_other_and_bars_filter(serve: Serve, br
 
 
 @needs_browser
-@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
-def test_the_page_fits_and_asks_nobody_else(serve: Serve, browser: Browser, width: int, scheme: str) -> None:
+def test_the_page_fits_and_asks_nobody_else(serve: Serve, browser: Browser) -> None:
     review = serve()
     browser.console()
     browser.requests()
     started(browser, f"{review.server.address}#id={review.rows[5].id}")
-    browser.show(width=width, scheme=scheme)
-    opened(browser, review.rows[5].id)
-    for view in ("distributions", "speakers", "utterances"):
-        browser.run(f"document.querySelector('[data-view={view}]').click()")
-        browser.wait(f"!document.querySelector('#{view}').hidden")
-        assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), view
-    assert browser.console() == []
+    for width, scheme in product((1400, 390), ("light", "dark")):
+        browser.show(width=width, scheme=scheme)
+        browser.wait(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        opened(browser, review.rows[5].id)
+        for view in ("distributions", "speakers", "utterances"):
+            browser.run(f"document.querySelector('[data-view={view}]').click()")
+            browser.wait(f"!document.querySelector('#{view}').hidden")
+            assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), (width, scheme, view)
+        assert browser.console() == [], (width, scheme)
     own = ("about:", review.server.address)
     assert [url for url in browser.requests() if not url.startswith(own)] == []
 
