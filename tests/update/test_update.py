@@ -49,7 +49,7 @@ class Row:
     voice: int
 
 
-MANY = [Row(f"S-{number:04d}", f"Row number {number}.", number) for number in range(24)]
+MANY = [Row(f"S-{number:04d}", f"Row number {number}.", number) for number in range(16)]
 ROWS = MANY[:7]
 
 
@@ -272,9 +272,9 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
     store, fresh = tmp_path / "store", tmp_path / "fresh"
     make(tmp_path / "corpus", store, MANY[:-1])
     ids = [row.id for row in MANY]
-    keep = [("yes", "no", "unsure")[number % 3] for number in range(23)]
-    kind = ["" if number == 4 else "ab"[number % 2] for number in range(23)]
-    tts_prep.preprocess.add_columns(store, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
+    keep = [("yes", "no", "unsure")[number % 3] for number in range(15)]
+    kind = ["" if number == 4 else "ab"[number % 2] for number in range(15)]
+    tts_prep.preprocess.add_columns(store, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(15)})
     old = shards_of(store)
     changed = [*MANY[:9], replace(MANY[9], text="Other words."), *MANY[10:]]
     (incomplete,) = make(tmp_path / "corpus", store, changed, existing="update").incomplete
@@ -286,12 +286,12 @@ def test_categories_without_an_empty_value_are_kept_and_new_rows_have_an_empty_t
     assert [*dataset.keep] == [*keep, ""]
     assert [*dataset.kind] == [*kind, ""]
     # By its name, it depends on the recording alone.
-    np.testing.assert_array_equal(dataset.mos, [*range(23), np.nan])
+    np.testing.assert_array_equal(dataset.mos, [*range(15), np.nan])
     assert dataset.filter(lambda m: m.keep == "no").id[0] == ids[1]
     assert [fault for _, fault in verify_store(store) if fault] == []
     # The same values and categories as if somebody had added them to a fresh build; only the checksum is the first one.
     make(tmp_path / "corpus", fresh, changed)
-    tts_prep.preprocess.add_columns(fresh, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(23)})
+    tts_prep.preprocess.add_columns(fresh, {"id": ids[:-1], "keep": keep, "kind": kind, "mos": range(15)})
     specs = [read_manifest(path).specs["external_columns"] for path in (store, fresh)]
     assert specs[0].categories == specs[1].categories == {"keep": ("", "no", "unsure", "yes"), "kind": ("", "a", "b")}
     # The next update links the files of columns again.
@@ -336,7 +336,7 @@ def test_an_update_measures_waveforms_of_new_rows_only_and_what_compares_rows_ag
     run(capsys, "add", store, "--measures")
     # Copies of others, and a row whose recording has changed.
     rows = [
-        Row("A-0000", MANY[20].text, 20),
+        Row("A-0000", MANY[14].text, 14),
         *MANY[:9],
         replace(MANY[9], voice=60),
         *MANY[10:],
