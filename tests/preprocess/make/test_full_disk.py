@@ -43,16 +43,19 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-@pytest.mark.parametrize(
-    ("code", "stays", "step"), [(errno.ENOSPC, True, 43), (errno.EIO, False, 47)], ids=["full", "broken"]
-)
 def test_whichever_write_fails_the_error_names_the_file_and_the_store_can_be_finished(
-    faults: Path, corpus: Path, tmp_path: Path, code: int, stays: bool, step: int
+    faults: Path, corpus: Path, tmp_path: Path
 ) -> None:
+    # A disk that is full from then on, and a write that fails once.
+    kinds = ((errno.ENOSPC, True, 43), (errno.EIO, False, 47))
     done = subprocess.run(
         [
             *(sys.executable, Path(__file__).parents[2] / "sweep_faults.py", faults, corpus, tmp_path),
-            *(str(code), str(int(stays)), os.environ.get("FAULT_STEP", str(step))),
+            *(
+                number
+                for code, stays, step in kinds
+                for number in (str(code), str(int(stays)), os.environ.get("FAULT_STEP", str(step)))
+            ),
         ],
         capture_output=True,
         text=True,
@@ -60,7 +63,8 @@ def test_whichever_write_fails_the_error_names_the_file_and_the_store_can_be_fin
     )
     assert done.returncode == 0, done.stderr[-3000:]
     print(done.stdout)
-    assert int(done.stdout) > 50
+    first, second = map(int, done.stdout.split())
+    assert min(first, second) > 50
 
 
 @pytest.fixture
