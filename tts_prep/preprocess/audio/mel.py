@@ -84,7 +84,7 @@ class MelExtractor:
         window = window * framing.FULL_SCALE if is_16 else window
         if config.n_fft % lanes:
             # The kernel reads full vectors, past the end of a frame.
-            window = np.pad(window, (0, -config.n_fft % lanes))
+            window = np.concatenate([window, np.zeros(-config.n_fft % lanes)])
         bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
