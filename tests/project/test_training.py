@@ -24,7 +24,7 @@ torch = pytest.importorskip("torch")
 
 
 # Exact silence at both ends made over half of the variance of the mels, and is easy to predict; the noise of a room is
-# not. The losses that were measured are 0.58 in the small store, and 0.53 in the large one.
+# not. The losses that were measured are 0.57 in the small store, and 0.53 in the large one.
 _SMALL, _LARGE = 0.65, 0.6
 """The largest loss of a text-to-mel model; predicting the mean of the corpus has a loss of 1."""
 
@@ -45,7 +45,12 @@ def make_store(corpus: Path, store: Path, limit: int | None = None) -> Path:
 @pytest.fixture(scope="module")
 def small(demo_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store of the first utterances."""
-    return make_store(demo_corpus, tmp_path_factory.mktemp("demo") / "store", 16)
+    return make_store(demo_corpus, tmp_path_factory.mktemp("demo") / "store", 12)
+
+
+@pytest.fixture(scope="module")
+def faults(small: Path) -> list[str]:
+    return planted(small)
 
 
 def planted(store: Path) -> list[str]:
@@ -53,16 +58,18 @@ def planted(store: Path) -> list[str]:
     return suspects(measure(UtteranceDataset(store))).ids
 
 
-def test_a_text_to_mel_model_has_a_far_lower_validation_loss_than_the_mean(small: Path, tmp_path: Path) -> None:
+def test_a_text_to_mel_model_has_a_far_lower_validation_loss_than_the_mean(
+    small: Path, faults: list[str], tmp_path: Path
+) -> None:
     train = load("train_text_to_mel")["train"]
-    history = train(small, tmp_path / "checkpoint.pt", 16, valid_size=3, exclude=planted(small))
+    history = train(small, tmp_path / "checkpoint.pt", 12, valid_size=3, exclude=faults)
     # The mean has 1: a model that has learned nothing has at least that.
     assert history[-1] < _SMALL
 
 
-def test_a_vocoder_learns_from_segments(small: Path, tmp_path: Path) -> None:
+def test_a_vocoder_learns_from_segments(small: Path, faults: list[str], tmp_path: Path) -> None:
     example = load("train_vocoder")
-    model, valid, history = example["train"](small, 8, valid_size=3, exclude=planted(small))
+    model, valid, history = example["train"](small, 8, valid_size=3, exclude=faults)
     assert history[-1] < 0.75 * history[0]
     example["write_speech"](model, valid[0], valid, tmp_path / "speech.wav")
     with wave.open(str(tmp_path / "speech.wav")) as speech:
