@@ -1,7 +1,8 @@
 """Run ``tts-prep`` in processes that are forked from one that has imported it, so that a command starts in no time.
 
 ``python forked_commands.py FOLDER LOCK`` serves; `CLIENT` is the program that takes the place of ``tts-prep``. Its
-arguments are those of a command, or ``--python`` and the paths of scripts, which run one after another.
+arguments are those of a command, which has no workers unless it asks for them, or ``--python`` and the paths of
+scripts, which run one after another.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from commands import without_workers
 from corpora import write_ljspeech
 
 CLIENT = """
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
-processors = list(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-request = json.dumps([os.getcwd(), dict(os.environ), processors, sys.argv[1:]]).encode()
+request = json.dumps([os.getcwd(), dict(os.environ), sys.argv[1:]]).encode()
 socket.send_fds(server, [len(request).to_bytes(4, "big")], [0, 1, 2])
 server.sendall(request)
 sys.exit(int(server.recv(9) or 1))
@@ -147,9 +148,7 @@ def _is_unused(folder: Path) -> bool:
 def _answer(connection: socket.socket, main) -> int:
     """Run the command of a request in a process of its own, and send its exit status."""
     size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
-    folder, environment, processors, arguments = json.loads(
-        connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
-    )
+    folder, environment, arguments = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
     child = os.fork()
     if child:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -159,9 +158,6 @@ def _answer(connection: socket.socket, main) -> int:
         os.dup2(descriptor, number)
         os.close(descriptor)
     os.chdir(folder)
-    if processors:
-        # By default a command has a worker for each of them.
-        os.sched_setaffinity(0, processors)
     os.environ.clear()
     os.environ.update(environment)
     status = 1
@@ -170,7 +166,7 @@ def _answer(connection: socket.socket, main) -> int:
             _run_scripts(arguments[1:])
             status = 0
         else:
-            main(arguments)
+            main(without_workers(arguments))
     except SystemExit as error:
         status = int(error.code or 0)
     except Exception:

@@ -33,14 +33,6 @@ python3() {{ test "$1 $2" = "-m venv"; mkdir -p "$3/bin"; touch "$3/bin/activate
 """
 
 
-def on_one_processor() -> None:
-    """Limit a command to one processor, because by default it starts a worker per processor."""
-    if hasattr(os, "sched_setaffinity"):
-        allowed = sorted(os.sched_getaffinity(0))
-        worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-        os.sched_setaffinity(0, {allowed[worker % len(allowed)]})
-
-
 FRAMEWORKS = ("accelerate", "lightning", "torchdata", "transformers")
 NEEDS_TORCH = re.compile(r"^(?:import|from) torch\b|output=\"torch\"", re.MULTILINE)
 
@@ -104,9 +96,7 @@ def test_every_command_and_code_block_of_a_page_runs(
     torch = importlib.util.find_spec("torch") is not None
     for language, command in commands(page, scripts, tts_prep, torch=torch):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        run = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, preexec_fn=on_one_processor
-        )
+        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         assert run.returncode == 0, f"{page.name}:\n{command[-1]}\n{run.stdout}\n{run.stderr}"
         done.append(language)
     if page.name in ("README.md", "tutorial.md", "coming-from.md"):
