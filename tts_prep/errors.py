@@ -5,7 +5,6 @@ prints messages unchanged, and ``failures.jsonl`` contains them unchanged.
 """
 
 import re
-from collections.abc import Iterable
 from typing import ClassVar
 
 _MAX_LINE = 1000
@@ -20,14 +19,6 @@ A_MODEL = (
 
 _VERIFY = "; run 'tts-prep verify'"
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069]")
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return the end of a message about an unknown name: the one that was probably meant, or another advice."""
-    import difflib
-
-    near = difflib.get_close_matches(name, [*known], 1)
-    return f"; did you mean {near[0]!r}?" if near else f"; {otherwise}" if otherwise else ""
 
 
 def one_line(text: str, limit: int = _MAX_LINE) -> str:

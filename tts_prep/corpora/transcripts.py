@@ -3,21 +3,20 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.option import Option
 
-AUDIO_SUFFIXES: Final = (
+AUDIO_SUFFIXES = (
     *(".wav", ".flac", ".mp3", ".mp2", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".sph", ".w64"),
     *(".caf", ".m4a", ".mp4", ".aac", ".webm", ".mka"),
 )
 """Suffixes of the containers that are read, in lower case."""
 
 
-_MAX_TEXT: Final = 1 << 22
+_MAX_TEXT = 1 << 22
 """The maximum length of the text of one recording in bytes."""
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
 
 from tts_prep.acoustics.phones.symbols import BREAK, PAUSE, PHONE, symbol_kinds
 from tts_prep.errors import ConfigurationError
@@ -13,10 +12,10 @@ from tts_prep.format.layout import ALIGNMENT_SILENCES
 from tts_prep.format.records.manifest import read_manifest
 from tts_prep.loader import UtteranceDataset
 
-_MARK: Final = 0
+_MARK = 0
 """The kind of symbols that are neither phones nor pauses."""
 
-_STRESS: Final = frozenset("ˈˌ'")
+_STRESS = frozenset("ˈˌ'")
 """Marks that precede their phone; all other marks follow it."""
 
 

@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
 
 from tts_prep.errors import ConfigurationError
 from tts_prep.export.layout import Layout, exporting
@@ -19,7 +18,7 @@ def _layouts() -> Mapping[str, Layout]:
     return {name: Layout(name, **of) for name, of in sections.items()}
 
 
-LAYOUTS: Final[Mapping[str, Layout]] = _layouts()
+LAYOUTS: Mapping[str, Layout] = _layouts()
 """The layouts by name."""
 
 

@@ -1,9 +1,10 @@
 """``tts-prep phonemize``."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -12,7 +13,7 @@ from tts_prep.cli.options import READ_STORE, with_options
 from tts_prep.errors import ConfigurationError, TextError, one_line
 from tts_prep.preprocess.option import OptionTable
 
-_LONGEST_LINE: Final = 1 << 20
+_LONGEST_LINE = 1 << 20
 """The maximum length of a line of standard input in bytes."""
 
 

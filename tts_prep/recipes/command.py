@@ -2,7 +2,7 @@
 
 import click
 
-from tts_prep.errors import ConfigurationError, did_you_mean
+from tts_prep.errors import ConfigurationError
 
 
 @click.command()
@@ -18,6 +18,8 @@ def recipes(name: str | None) -> None:
       tts-prep recipes
       tts-prep recipes matcha
     """
+    import difflib
+
     from tts_prep.recipes.guides import GUIDES, PLACES
 
     if name is None:
@@ -25,8 +27,9 @@ def recipes(name: str | None) -> None:
             click.echo(f"{guide.name:<18}{guide.system + ':':<20}{guide.trains}")
         return
     if name.lower() not in GUIDES:
-        hint = did_you_mean(name.lower(), GUIDES, f"expected one of {', '.join(GUIDES)}")
-        raise ConfigurationError(f"recipes: no recipe {name!r}{hint}")
+        near = difflib.get_close_matches(name.lower(), GUIDES, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(GUIDES)}"
+        raise ConfigurationError(f"recipes: no recipe {name!r}; {hint}")
     guide = GUIDES[name.lower()]
     for word, meaning in PLACES.items():
         if word in guide.command:

@@ -4,6 +4,7 @@ The syntax is that of Python's expressions, of which a few kinds are allowed. No
 """
 
 import ast
+import difflib
 import operator
 import warnings
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tts_prep.errors import ConfigurationError, did_you_mean
+from tts_prep.errors import ConfigurationError
 from tts_prep.loader.dataset.columns import CategoryValues, TextValues
 
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -186,8 +187,9 @@ class _Evaluation:
 
     def _column(self, name: str) -> Any:
         if name not in self._names:
-            hint = did_you_mean(name, self._names, "a text is written in quotes")
-            raise ConfigurationError(f"filter: there is no column '{name}'{hint}")
+            near = difflib.get_close_matches(name, list(self._names), 1)
+            hint = f"did you mean '{near[0]}'?" if near else "a text is written in quotes"
+            raise ConfigurationError(f"filter: there is no column '{name}'; {hint}")
         return self._values(name)
 
 

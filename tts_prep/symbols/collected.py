@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
 
 from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.records.failures import Failure
@@ -17,7 +16,7 @@ from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
 from tts_prep.preprocess.workers.pool import Backend, worker_pool
 from tts_prep.quantities import count_text
 
-_CHUNK: Final = 1000
+_CHUNK = 1000
 """The number of utterances per job."""
 
 

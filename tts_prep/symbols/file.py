@@ -1,6 +1,7 @@
 """Symbol tables in files: one symbol per line, a voice's JSON, or the list in a Python file."""
 
 import ast
+import difflib
 import io
 import os
 import tokenize
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tts_prep.errors import ConfigurationError, did_you_mean
+from tts_prep.errors import ConfigurationError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.preprocess.text.symbols import AUTO, TABLES, parse_symbols
 from tts_prep.symbols.voice import VoiceTable, read_voice
@@ -285,8 +286,9 @@ def symbols_of_file(value: str, folder: Path) -> tuple[str, ...] | VoiceTable:
     """Return the symbols, or the voice's table, in a file; see `choose_symbols`."""
     path = folder / value
     if not os.path.exists(path):  # noqa: PTH110 (Path.exists raises for a name that is too long)
-        hint = did_you_mean(value.lower(), (*TABLES, AUTO), f"the tables are {', '.join(TABLES)}")
-        raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'{hint}")
+        near = difflib.get_close_matches(value.lower(), (*TABLES, AUTO), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the tables are {', '.join(TABLES)}"
+        raise ConfigurationError(f"symbols: {value}: not a table, a file or 'auto'; {hint}")
     symbols = read_symbols(path)
     if isinstance(symbols, VoiceTable):
         return symbols

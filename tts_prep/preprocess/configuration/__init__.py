@@ -5,11 +5,10 @@ none of the records, because they import NumPy, which a help text does not need;
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from tts_prep.preprocess.option import OptionTable
 
-SETTINGS: Final = OptionTable(__file__)
+SETTINGS = OptionTable(__file__)
 """The options by the table of their settings in a configuration file; other settings have no option."""
 
 

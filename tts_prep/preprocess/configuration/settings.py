@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
 import re
 from collections import Counter
@@ -13,7 +14,7 @@ from types import NoneType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError, CorpusError, did_you_mean
+from tts_prep.errors import ConfigurationError, CorpusError
 from tts_prep.format.files.paths import read_regular
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning import CleaningConfig
@@ -312,8 +313,9 @@ def _check_tables(where: str, layer: Mapping[str, Any]) -> None:
 def _check_names(where: str, what: str, names: Mapping[str, Any], known: tuple[str, ...]) -> None:
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
-            raise ConfigurationError(f"{where}{name}: unknown {what}{hint}")
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"expected one of {', '.join(known)}"
+            raise ConfigurationError(f"{where}{name}: unknown {what}; {hint}")
 
 
 def _changed(where: str, config: Any, settings: Mapping[str, Any]) -> Any:

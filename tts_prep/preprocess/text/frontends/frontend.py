@@ -1,5 +1,6 @@
 """The interface of text frontends, their common base class, and frontends by name or language."""
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep import doors
-from tts_prep.errors import ConfigurationError, did_you_mean
+from tts_prep.errors import ConfigurationError
 from tts_prep.preprocess.text.language_codes import likely_language, subtags
 from tts_prep.preprocess.text.symbols import AUTO, RecordedTable, Table, get_table
 from tts_prep.preprocess.text.typography import hyphens_of_digits, loose_hyphens
@@ -208,7 +209,8 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
         ConfigurationError: it is not.
     """
     if value not in choices:
-        hint = did_you_mean(value, choices)
+        near = difflib.get_close_matches(value, choices, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ConfigurationError(f"{name}: expected one of {', '.join(choices)}, found {value!r}{hint}")
 
 
