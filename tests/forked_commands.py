@@ -25,6 +25,7 @@ from pathlib import Path
 
 from commands import without_workers
 from corpora import write_ljspeech
+from forked_tests import forked_python
 
 CLIENT = """
 import json, os, socket, sys
@@ -59,7 +60,7 @@ def served(folder: Path, lock: Path) -> Iterator[list[str]]:
                 os.mkfifo(folder / "users")
             users = os.open(folder / "users", os.O_RDONLY | os.O_NONBLOCK)
             user = os.open(folder / "users", os.O_WRONLY | os.O_NONBLOCK)
-            command = [sys.executable, __file__, str(folder), str(lock)]
+            command = [*forked_python(), __file__, str(folder), str(lock)]
             server = subprocess.Popen(command, stdin=users, stdout=subprocess.PIPE, text=True)
             os.close(users)
             assert server.stdout
