@@ -35,7 +35,7 @@ STORE = Path(__file__).resolve().parent / "output" / "phases"
 TICK = 0.001
 PHASES = {
     "text: normalization, espeak-ng, ids": ("preprocess/make/phonemizing.py:",),
-    "reading, decoding and checking recordings": ("preprocess/make/recordings.py:"),
+    "reading, decoding and checking recordings": ("preprocess/make/recordings.py:",),
     "loading the compiler and the kernel": ("preprocess/audio/mel.py:compile_kernels",),
     "statistics": ("preprocess/audio/mel.py:mel_statistics",),
     "mel": ("preprocess/audio/mel.py:",),
