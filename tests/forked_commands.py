@@ -72,7 +72,11 @@ def served(folder: Path, lock: Path) -> Iterator[list[str]]:
     finally:
         os.close(user)
         if server:
-            server.wait()
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:  # a process that a test has left has the other end of the pipe
+                server.kill()
+                server.wait()
 
 
 @contextmanager

@@ -125,6 +125,12 @@ def test_the_languages_of_all_blocks_are_known() -> None:
     assert [(page, block) for page, block in found if block.mark not in MARKS and not block.mark.endswith(".py")] == []
 
 
+def test_blocks_import_the_modules_that_they_use() -> None:
+    # They run in a process that has imported all of them, where the package has each as an attribute.
+    bare = re.compile(r"^\s*(?:>>> )?import tts_prep\s*(?:#.*)?$", re.MULTILINE)
+    assert [page.name for page in PAGES for _, _, content in blocks(page) if bare.search(content)] == []
+
+
 def test_no_command_is_in_a_block_that_no_test_reads() -> None:
     indented = re.compile(r"^    (?:tts-prep|pip|from|import) .*", re.MULTILINE)
     texts = {page.name: re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S) for page in PAGES}

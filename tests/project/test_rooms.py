@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from forked_tests import INTERPRETER
 from package_trees import PACKAGE, Module, modules
 from plugins import install
 
@@ -197,10 +198,12 @@ def without(folder: Path, *rooms: str) -> Path:
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a copy of the project."""
     paths = os.pathsep.join([str(folder), str(folder / "tests")])
+    # A fork has imported the package itself.
+    inherited = {name: value for name, value in os.environ.items() if name != INTERPRETER}
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**inherited, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
     )

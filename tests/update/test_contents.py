@@ -19,19 +19,21 @@ from killing import contents
 from stores import of_room
 
 from tts_prep.errors import CorpusChangedError, StoreError
-from tts_prep.format.files.paths import open_regular
 from tts_prep.format.layout import SOURCES
 from tts_prep.preprocess import Configuration, Part, Result, finish_store, prepare
-from tts_prep.preprocess.audio.reading import read_samples, take_digest
+from tts_prep.preprocess.audio import reading
+from tts_prep.preprocess.audio.reading import read_samples
 from tts_prep.preprocess.configuration.records import StoreConfig, TextConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
 from tts_prep.preprocess.features.kinds import make_feature
+from tts_prep.preprocess.make import examples
 from tts_prep.preprocess.plan.planned_store import CorpusRows
 from tts_prep.preprocess.plan.shard_settings import content_of
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
 add_features = of_room("additions.add_arrays", "add_features")
 repair_store = of_room("verification.repair", "repair_store")
+mel_of = of_room("inference", "mel_of")
 
 SMALL = Configuration(text=TextConfig(frontend="characters", unknown="drop"), store=StoreConfig(shard_utterances=2))
 IDS = [f"S-{number:04d}" for number in range(6)]
@@ -216,36 +218,72 @@ def test_the_contents_of_a_recording_are_the_xxh3_of_its_bytes_also_inside_an_ar
 
 
 @pytest.mark.parametrize(
-    ("samples", "subtype", "rate", "is_kept"),
+    ("samples", "subtype", "rate", "container"),
     [
-        ((2000,), "PCM_16", SAMPLE_RATE, True),
-        ((2000, 2), "PCM_16", SAMPLE_RATE, False),
-        ((2000,), "FLOAT", SAMPLE_RATE, False),
-        ((2000,), "PCM_16", 16_000, False),
+        ((2000,), "PCM_16", SAMPLE_RATE, "WAV"),
+        ((2000, 2), "PCM_16", SAMPLE_RATE, "WAV"),
+        ((2000,), "FLOAT", SAMPLE_RATE, "WAV"),
+        ((2000,), "PCM_16", 16_000, "WAV"),
+        ((2000,), "PCM_16", SAMPLE_RATE, "AIFF"),
+        ((2000,), "PCM_16", SAMPLE_RATE, "FLAC"),
     ],
 )
-def test_of_a_recording_whose_samples_are_kept_the_xxh3_is_known_without_reading_it_again(
-    tmp_path: Path, samples: tuple[int, ...], subtype: str, rate: int, is_kept: bool
+def test_the_xxh3_is_known_of_a_recording_that_was_read(
+    tmp_path: Path, samples: tuple[int, ...], subtype: str, rate: int, container: str
 ) -> None:
-    path = tmp_path / "x.wav"
-    soundfile.write(path, np.random.default_rng(0).uniform(-1, 1, samples), rate, subtype)
-    data = path.read_bytes() + b"LIST\x04\0\0\0abcd"
-    path.write_bytes(data)
-    read_samples(path, SAMPLE_RATE)
-    with open_regular(path) as file:
-        found = [take_digest(file) for _ in range(2)]
-    assert found == [xxhash.xxh3_128(data).hexdigest() if is_kept else None, None]
+    path = tmp_path / "x"
+    soundfile.write(path, np.random.default_rng(0).uniform(-1, 1, samples), rate, subtype, format=container)
+    if container == "WAV":
+        path.write_bytes(path.read_bytes() + b"LIST\x04\0\0\0abcd")
+    found: list[str] = []
+    with_contents = read_samples(path, SAMPLE_RATE, contents=found)
+    assert found == [xxhash.xxh3_128(path.read_bytes()).hexdigest()]
+    np.testing.assert_array_equal(with_contents, read_samples(path, SAMPLE_RATE))
 
 
-def test_the_xxh3_that_is_known_is_of_the_samples_that_were_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.wav"
-    soundfile.write(path, speech_like(0.2, 1), SAMPLE_RATE)
-    read_samples(path, SAMPLE_RATE)
-    before = path.read_bytes()
+def test_samples_and_xxh3_of_a_usual_recording_come_of_one_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, read = tmp_path / "x.wav", []
+    soundfile.write(path, speech_like(2, 1), SAMPLE_RATE)
+    monkeypatch.setattr(reading, "add_bytes", lambda _digest, _file, start, *_: read.append(start))
+    read_samples(path, SAMPLE_RATE, contents=[])
+    assert read == [path.stat().st_size]
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_recording_that_changes_just_after_it_was_read_is_found_by_reading_all(
+    tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch, channels: int, is_silent: bool
+) -> None:
+    path, read_recording = corpus / "wavs/S-0003.wav", examples.read_recording
+    samples = np.stack([speech_like(0.2, 3)] * channels, 1)
+    soundfile.write(path, samples * (not is_silent), SAMPLE_RATE)
+
+    def reading_and_changing(utterance: SourceUtterance, *rest: Any, **options: Any) -> Any:
+        try:
+            return read_recording(utterance, *rest, **options)
+        finally:
+            if utterance.id == "S-0003":
+                time = path.stat().st_mtime_ns
+                soundfile.write(path, samples * 0.5, SAMPLE_RATE)
+                os.utime(path, ns=(time, time))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(examples, "read_recording", reading_and_changing)
+        make(corpus, tmp_path / "store", max_failures=1)
+    make(corpus, tmp_path / "store", existing="update", rereads=True)
+    make(corpus, tmp_path / "fresh")
+    assert contents(tmp_path / "store") == contents(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("edits", [0, 1])
+def test_what_was_read_before_a_run_is_not_believed(tmp_path: Path, corpus: Path, edits: int) -> None:
+    store, path = tmp_path / "store", corpus / "wavs/S-0003.wav"
+    make(corpus, store)
+    if edits:
+        louder(path)
+        make(corpus, store, existing="update")
+    mel_of(store)(path)
     louder(path, keeps_time=True)
-    with open_regular(path) as file:
-        assert take_digest(file) == xxhash.xxh3_128(before).hexdigest()
-    read_samples(path, SAMPLE_RATE)
-    louder(path)
-    with open_regular(path) as file:
-        assert take_digest(file) is None
+    assert make(corpus, store, existing="update", rereads=True).shards_made == 1

@@ -59,6 +59,11 @@ class SourceUtterance(ShownRecord):
     then: Sequence[Mapping[str, Any]] = ()
 
     @property
+    def is_whole_file(self) -> bool:
+        """Whether the recording is a file of its own, all of which belongs to the row."""
+        return bool(self.audio) and (self.start, self.end) == (0, None) and not (self.inside or self.then)
+
+    @property
     def pieces(self) -> list[tuple[float, "SourceUtterance"]]:
         """The recordings of the row, each as a row of its own, and the seconds of silence before it."""
         rest = ({**piece} for piece in self.then)

@@ -24,6 +24,10 @@ class Remarks:
         earlier, first = kinds.get(symbol, (0, identifier))
         kinds[symbol] = (earlier + count, first)
 
+    def clear(self) -> None:
+        """Forget all."""
+        self._counts.clear()
+
     def as_dict(self) -> dict[str, dict[str, tuple[int, str]]]:
         """Return for each kind and symbol (count, id of the first utterance), as in a shard's header."""
         return self._counts

@@ -2,6 +2,8 @@
 
 import math
 import os
+import struct
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,9 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import soundfile
+import xxhash
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
+from tts_prep.format.files.checksums import add_bytes
 from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.preprocess.audio.config import DEFAULT_RESAMPLER, ReadingConfig
 from tts_prep.preprocess.audio.containers.inspection import inspect
@@ -39,6 +43,12 @@ BEYOND_FULL_SCALE = "float samples beyond full scale"
 _PLAIN_FORMATS = ("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "NIST")
 _PLAIN_SUBTYPES = ("PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE")
 _BLOCK = 1 << 18
+
+_HEAD = 1 << 12
+"""The bytes within which the samples of a recording begin that are hashed as they are decoded."""
+
+_HASHED_AT_ONCE = 1 << 16
+"""The bytes that are read at once to be hashed: few enough for the processor's cache."""
 
 
 def read_waveform(
@@ -80,29 +90,62 @@ def read_samples(
     inside: str = "",
     remarks: list[str] | None = None,
     keeps_16_bits: bool = True,
+    contents: list[str] | None = None,
 ) -> Samples:
-    """Read a recording as `read_waveform`, whose samples stay int16 if they are so at this rate."""
-    with _reading(path), _opened(path, inside, inspect) as recording:
-        keeps = keeps_16_bits and recording.file.samplerate == sample_rate
+    """Read a recording as `read_waveform`, whose samples stay int16 if they are so at this rate.
+
+    Args:
+        contents: an empty list, to which the `contents_of` the file are added: those that are decoded, or were there
+            before. If reading fails, or for unusual headers, it can stay empty.
+    """
+    staying: list[tuple[FileIO, bytes]] = []
+
+    def hashed_and_inspected(raw: FileIO) -> Stream:
+        if contents is not None:
+            head = os.pread(raw.fileno(), _HEAD, 0)
+            if keeps_16_bits and _is_of_16_bits(head, sample_rate):
+                # Samples that stay as they are in the file are not read twice.
+                staying.append((raw, head))
+            else:
+                contents.append(contents_of(raw, (0, None)))
+        return inspect(raw)
+
+    with _reading(path), _opened(path, inside, hashed_and_inspected) as recording:
+        file = recording.file
+        keeps = keeps_16_bits and file.samplerate == sample_rate
         waveform, silent = _decoded(recording, 0, recording.n_samples, config, remarks, keeps_16_bits=keeps)
+        if contents is not None and staying and keeps and isinstance(file, PcmFile) and file.first_byte <= _HEAD:
+            (raw, head), start = staying[0], file.first_byte
+            contents.append(contents_of(raw, head[:start], waveform, (start + waveform.nbytes, None)))
         if len(waveform) == 0:
             raise AudioError(f"{path.name}: no samples")
         if silent:
             raise AudioError(f"{path.name}: digital silence, every sample is 0")
-        if keeps and isinstance(recording.file, PcmFile):
-            _digest_of_last.clear()
-            if digest := recording.file.digest_with(waveform):
-                _digest_of_last[_version(recording.raw)] = digest
-        rate, rounding = recording.file.samplerate, _rounding(recording.file)
-        return prepared(waveform, rate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
+        rounding = _rounding(file)
+        return prepared(waveform, file.samplerate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
 
 
-def take_digest(file: FileIO) -> str | None:
-    """Return the XXH3 of a recording if it was the last one that was read, and its samples kept; else None. Once."""
-    return _digest_of_last.pop(_version(file), None)
+def _is_of_16_bits(head: bytes, sample_rate: int) -> bool:
+    """Return whether a file begins as a usual WAV file of one channel of 16 bits, in the byte order of this machine."""
+    if head[:4] + head[8:16] != b"RIFFWAVEfmt " or len(head) < 36 or sys.byteorder != "little":
+        return False
+    kind, channels, rate, _, _, bits = struct.unpack("<HHIIHH", head[20:36])
+    return (kind, channels, rate, bits) == (1, 1, sample_rate, 16)
 
 
-_digest_of_last: dict[tuple[int, ...], str] = {}
+def contents_of(file: FileIO, *parts: tuple[int, int | None] | bytes | Samples) -> str:
+    """Return the XXH3 of bytes of a file, 128 bits, hexadecimal.
+
+    Args:
+        parts: the positions of bytes, of which None is the end of the file, or what was read from it.
+    """
+    digest = xxhash.xxh3_128()
+    for part in parts:
+        if isinstance(part, tuple):
+            add_bytes(digest, file, *part, _HASHED_AT_ONCE)
+        else:
+            digest.update(part)
+    return digest.hexdigest()
 
 
 def prepared(
@@ -246,7 +289,6 @@ class _Recording:
     """An open recording, and its number of samples per channel."""
 
     name: str
-    raw: FileIO
     file: soundfile.SoundFile | PcmFile
     n_samples: int
     is_lossy: bool
@@ -296,7 +338,7 @@ def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> I
             raise BrokenRecordingError(
                 f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
             )
-        yield _Recording(path.name, raw, file, n_samples, stream.is_lossy)
+        yield _Recording(path.name, file, n_samples, stream.is_lossy)
 
 
 def _check_claim(n_samples: int, size: int) -> None:

@@ -49,22 +49,25 @@ class Example:
     key: bytes = b""
 
 
-def make_example(utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks) -> Example:
+def make_example(
+    utterance: SourceUtterance, recipe: ShardRecipe, remarks: Remarks, contents: list[str] | None = None
+) -> Example:
     """Read an utterance, and compute everything that the store has of it.
 
     Args:
         remarks: remarks on the text and the recording are added to it.
+        contents: see `read_recording`; a list to which those of a whole recording are added.
 
     Raises:
         UtteranceError: the row fails.
     """
     config = recipe.config
     # Read first where the alignment may give the phonemes: trimming decides which.
-    recording = read_recording(utterance, recipe) if recipe.alignments else None
+    recording = read_recording(utterance, recipe, contents=contents) if recipe.alignments else None
     remark = partial(remarks.add, identifier=utterance.id)
     phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
     if utterance.audio:
-        recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True)
+        recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True, contents=contents)
     else:
         recording = without_recording(utterance, config)
     for found in recording.remarks:

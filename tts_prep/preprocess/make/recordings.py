@@ -33,12 +33,13 @@ def read_utterance(
     remarks: list[str] | None = None,
     *,
     keeps_16_bits: bool = False,
+    contents: list[str] | None = None,
 ) -> framing.Samples:
     """Read the recording of an utterance, or its excerpt.
 
     Args:
         remarks: a list to which remarks on the recording are added.
-        keeps_16_bits: see `read_samples`; for whole recordings only.
+        keeps_16_bits, contents: see `read_samples`; for whole recordings only.
 
     Returns:
         [n_samples] float32, or int16.
@@ -57,11 +58,12 @@ def read_utterance(
     path = root / utterance.audio
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
-    inside, within = utterance.inside, (utterance.start, utterance.end)
+    within = (utterance.start, utterance.end)
+    known: dict[str, Any] = {"inside": utterance.inside, "remarks": remarks}
     try:
         if within == (0, None):
-            return read_samples(path, sample_rate, config, inside=inside, remarks=remarks, keeps_16_bits=keeps_16_bits)
-        return read_within(path, sample_rate, within, config, inside=inside, remarks=remarks)
+            return read_samples(path, sample_rate, config, **known, keeps_16_bits=keeps_16_bits, contents=contents)
+        return read_within(path, sample_rate, within, config, **known)
     except AudioError:
         # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
         if os.path.exists(path):  # noqa: PTH110
@@ -89,12 +91,17 @@ class CleanedRecording:
 
 
 def read_recording(
-    utterance: SourceUtterance, recipe: ShardRecipe, *, may_keep_16_bits: bool = False
+    utterance: SourceUtterance,
+    recipe: ShardRecipe,
+    *,
+    may_keep_16_bits: bool = False,
+    contents: list[str] | None = None,
 ) -> CleanedRecording:
     """Read the recording of an utterance and clean it; cut it by its alignment if alignments change shards.
 
     Args:
         may_keep_16_bits: leave 16-bit samples as int16 if the settings change none of them.
+        contents: see `read_utterance`.
 
     Raises:
         AudioError: the recording is invalid, or nothing remains of it.
@@ -107,7 +114,8 @@ def read_recording(
     remarks: list[str] = []
     keeps = may_keep_16_bits and not aligned and keeps_16_bits(config.cleaning)
     rate = config.mel.sample_rate
-    samples = read_utterance(recipe.root, utterance, rate, config.reading, remarks, keeps_16_bits=keeps)
+    root, reading = recipe.root, config.reading
+    samples = read_utterance(root, utterance, rate, reading, remarks, keeps_16_bits=keeps, contents=contents)
     return cleaned(samples, config, utterance.audio, aligned, remarks)
 
 

@@ -220,24 +220,40 @@ class _Shard:
                 read_ahead(row.utterance, self.recipe.config.text)
 
     def _example(self, number: int, row: PlannedUtterance, remarks: Remarks, beside_others: bool) -> Example | Failure:
-        utterance, made = row.utterance, None
+        utterance = row.utterance
+        row.check_unchanged(self.recipe.root)
         try:
-            example = self.kept.example(number, row, remarks) if self.kept else None
-            example = example or make_example(utterance, self.recipe, remarks)
-            # Its contents are known by now, where its samples were read as they are.
-            made = replace(example, key=self.contents.row_key(number))
+            example = self.kept.example(number, row, remarks) if self.kept else self._read_once(number, row, remarks)
+            # Known before it is decoded: arrays of older bytes than those of their key would never be made again.
+            key = self.contents.row_key(number)
+            example = replace(example or make_example(utterance, self.recipe, remarks), key=key)
         except UtteranceError as error:
-            self.contents.of(number)
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
-            failure = error.stage, reason
+            return Failure(utterance.id, utterance.where, error.stage, reason)
         except MemoryError:
             if beside_others:
                 raise
-            failure = "audio", f"{utterance.audio}: needs more memory than is available"
-        # Failed ones, too: a failure would stay after the recording is mended.
+            return Failure(
+                utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
+            )
+        # Again, in case the recording grew while it was read.
         row.check_unchanged(self.recipe.root)
-        return made or Failure(utterance.id, utterance.where, *failure)
+        return example
+
+    def _read_once(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
+        """Make a row and note its contents, reading the recording once; None where that does not give them."""
+        found: list[str] = []
+        example = None
+        if row.utterance.is_whole_file:
+            with contextlib.suppress(UtteranceError, MemoryError):
+                example = make_example(row.utterance, self.recipe, remarks, found)
+        if found and example:
+            self.contents.note(number, found[0])
+            return example
+        # A failure, too, is of what was there before it.
+        remarks.clear()
+        return None
 
 
 _TEXTS_AT_ONCE: Final = 128

@@ -15,13 +15,13 @@ import xxhash
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.checksums import add_bytes, json_sha256
+from tts_prep.format.files.checksums import json_sha256
 from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
 from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
-from tts_prep.preprocess.audio.reading import inspect_once, take_digest
+from tts_prep.preprocess.audio.reading import contents_of, inspect_once
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
 from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
@@ -137,9 +137,6 @@ def _arrays(config: Configuration) -> dict[str, dict[str, Any]]:
     return arrays
 
 
-_BLOCK: Final = 1 << 16
-"""The bytes that are read at once: few enough for the processor's cache."""
-
 _MARGIN: Final = 1.0
 """The seconds around an excerpt that belong to its contents, because filters look ahead and back."""
 
@@ -162,7 +159,7 @@ def content_of(root: Path, utterance: SourceUtterance, sample_rate: int) -> str:
         return "".join(found) if all(found) else ""
     path = root / utterance.audio
     try:
-        if utterance.start == 0 and utterance.end is None:
+        if (utterance.start, utterance.end) == (0, None):
             return _digest(path, utterance.inside)
         return _digest_of_excerpt(path, utterance, sample_rate)
     except (OSError, ValueError, AudioError):
@@ -178,11 +175,7 @@ def _digest(path: Path, inside: str) -> str:
             return xxhash.xxh3_128_hexdigest(read_inside(path, inside))
     start, stop = place or (0, None)
     with open_regular(path) as file:
-        if not inside and (found := take_digest(file)):
-            return found
-        digest = xxhash.xxh3_128()
-        add_bytes(digest, file, start, stop, _BLOCK)
-    return digest.hexdigest()
+        return contents_of(file, (start, stop))
 
 
 @lru_cache(maxsize=2)
@@ -202,11 +195,8 @@ def _digest_of_excerpt(path: Path, utterance: SourceUtterance, sample_rate: int)
                 align = (size - plain.position) // max(1, plain.n_samples)
                 first = max(0, math.floor((utterance.start - _MARGIN) * sample_rate))
                 last = plain.n_samples if utterance.end is None else math.ceil((utterance.end + _MARGIN) * sample_rate)
-                digest = xxhash.xxh3_128()
-                add_bytes(digest, file, 0, plain.position, _BLOCK)
                 begin, end = (plain.position + sample * align for sample in (first, last))
-                add_bytes(digest, file, begin, end, _BLOCK)
-                return digest.hexdigest()
+                return contents_of(file, (0, plain.position), (begin, end))
     return _digest_once(path, utterance.inside, file_version(path))
 
 
@@ -234,6 +224,10 @@ class ShardContents:
             root, rate = self._recipe.root, self._recipe.config.mel.sample_rate
             self._found[number] = content_of(root, row.utterance, rate) if isinstance(row, PlannedUtterance) else ""
         return self._found[number]
+
+    def note(self, number: int, content: str) -> None:
+        """Note the contents of a row that has just been read."""
+        self._found[number] = content
 
     def row_key(self, number: int) -> bytes:
         """Return the key of a row, which is not one that failed in the reader."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 
 class BrokenRecordingError(ValueError):
@@ -188,7 +187,7 @@ class PcmFile:
     def __init__(self, file: FileIO, plain: PlainSamples) -> None:
         self.format, self.subtype = plain.format, plain.subtype
         self.samplerate, self.channels, self.frames = plain.sample_rate, plain.channels, plain.n_samples
-        self._descriptor, self._order, self._start = file.fileno(), plain.order, plain.position
+        self._descriptor, self._order, self.first_byte = file.fileno(), plain.order, plain.position
         self._align = plain.channels * _BYTES[plain.subtype]
         self._next = 0
 
@@ -218,24 +217,10 @@ class PcmFile:
             buffer.byteswap(inplace=True)
         return count
 
-    def digest_with(self, samples: npt.NDArray[Any]) -> str:
-        """Return the XXH3 of the file, 128 bits, hexadecimal, whose samples were read; empty if they are others in it.
-
-        The file itself is not read for it, but for what is before and behind the samples.
-        """
-        if samples.nbytes != self.frames * self._align or samples.dtype != np.dtype(f"{self._order}i2"):
-            return ""
-        digest, stop = xxhash.xxh3_128(os.pread(self._descriptor, self._start, 0)), self._start + samples.nbytes
-        digest.update(samples.data)
-        while behind := os.pread(self._descriptor, _PIECE, stop):
-            digest.update(behind)
-            stop += len(behind)
-        return digest.hexdigest()
-
     def _read(self, target: npt.NDArray[Any]) -> int:
         """Fill an array with bytes; return the number of whole samples."""
         rest = memoryview(target).cast("B")
-        position = first = self._start + self._next * self._align
+        position = first = self.first_byte + self._next * self._align
         while rest and (count := os.preadv(self._descriptor, [rest], position)):
             position += count
             rest = rest[count:]
