@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import importlib
+import importlib.util
 import json
 import os
 import runpy
@@ -68,6 +68,7 @@ def _serve(address: str, arguments: list[str]) -> None:
     atexit.register(_end, os.getpid())
     said = os.dup(1)
     os.dup2(2, 1)
+    compiling = _compile_librosa()
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         code = pytest.main([*arguments, "--collect-only", "-qq", "--numprocesses=0", "--dist=no"])
     # What is wrong is said by the test workers, which collect the same tests.
@@ -101,9 +102,21 @@ def _serve(address: str, arguments: list[str]) -> None:
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
+    if compiling:
+        compiling.kill()
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
+
+
+def _compile_librosa() -> subprocess.Popen[bytes] | None:
+    """Have librosa compiled while tests are collected, if it was not: it takes 15 s, when it is first imported."""
+    found = importlib.util.find_spec("librosa")
+    if found is None or found.origin is None or [*Path(found.origin).parent.glob("util/__pycache__/*.nbi")]:
+        return None
+    program = "from tts_prep.compiler import import_librosa; import_librosa()"
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", program], stdin=nothing, stdout=nothing, stderr=nothing)
 
 
 def _other_threads() -> list[str]:
