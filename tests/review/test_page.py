@@ -117,6 +117,7 @@ def test_marks_and_corrections_by_keyboard_alone_are_on_disk_and_survive_a_reloa
     assert read_decisions(file) == {}
 
 
+@pytest.mark.whole
 @needs_browser
 def test_a_word_that_is_spoken_wrongly_gets_a_line_that_a_dictionary_takes(
     serve: Serve, browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
