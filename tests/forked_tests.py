@@ -2,7 +2,7 @@
 
 ``python forked_tests.py --serve SOCKET ARGUMENTS`` collects the tests of a run with these arguments, and serves until
 its input ends. ``python forked_tests.py SOCKET`` is the interpreter of a test worker, for pytest-xdist, and of programs
-of tests that need another process, and not a new one. It knows ``-u``, ``-W``, ``-c`` and ``-m``.
+of tests that need another process, but no new interpreter. It knows ``-u``, ``-W``, ``-c`` and ``-m``.
 """
 
 from __future__ import annotations

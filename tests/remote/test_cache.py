@@ -427,6 +427,7 @@ def test_a_file_that_another_process_has_mapped_stays_in_the_cache(web: WebServe
     rest = sum((web.folder / "voice" / name).stat().st_size for name in ("manifest.json", "index.h5"))
     with reading(f"{web.url}/voice", tmp_path) as (_, connection):
         assert connection.poll(120)
+        connection.recv()
         dataset = UtteranceDataset(f"{web.url}/voice", cache=tmp_path, cache_size=rest + 3 * max(sizes))
         for number in range(4, len(N_FRAMES)):
             dataset[number]

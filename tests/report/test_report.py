@@ -553,6 +553,7 @@ _ERRORS = re.compile(r"error|refused|violat|blocked|failed", re.IGNORECASE)
 
 def test_a_browser_shows_every_figure_without_an_error_or_a_request(browser: Browser, page: Path) -> None:
     browser.requests(), browser.console()
+    browser.show(width=360, scheme="dark")
     browser.open(page)
     for width, scheme in product((360, 1280), ("light", "dark")):
         browser.show(width=width, scheme=scheme)

@@ -207,6 +207,7 @@ def test_the_page_fits_and_asks_nobody_else(serve: Serve, browser: Browser) -> N
     review = serve()
     browser.console()
     browser.requests()
+    browser.show(width=390, scheme="dark")
     started(browser, f"{review.server.address}#id={review.rows[5].id}")
     for width, scheme in product((1400, 390), ("light", "dark")):
         browser.show(width=width, scheme=scheme)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -239,6 +240,15 @@ def test_the_xxh3_is_known_of_a_recording_that_was_read(
     with_contents = read_samples(path, SAMPLE_RATE, contents=found)
     assert found == [xxhash.xxh3_128(path.read_bytes()).hexdigest()]
     np.testing.assert_array_equal(with_contents, read_samples(path, SAMPLE_RATE))
+
+
+def test_a_recording_whose_samples_begin_late_has_the_xxh3_of_its_bytes(tmp_path: Path, corpus: Path) -> None:
+    path = corpus / "wavs/S-0003.wav"
+    data = path.read_bytes()
+    # Behind the format, and before the samples.
+    path.write_bytes(data[:36] + b"JUNK" + struct.pack("<I", 5000) + bytes(5000) + data[36:])
+    make(corpus, tmp_path / "store")
+    assert make(corpus, tmp_path / "store", existing="update", rereads=True).shards_made == 0
 
 
 def test_samples_and_xxh3_of_a_usual_recording_come_of_one_reading(

@@ -29,7 +29,7 @@ def magnitudes(frames: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("n", POWERS + OTHERS + CHIRPS)
+@pytest.mark.parametrize("n", sorted({*POWERS, *OTHERS, *CHIRPS}))
 def test_every_lane_is_numpys_transform(n: int) -> None:
     rng = np.random.default_rng(n)
     noise = rng.standard_normal((LANES, 2 * n)).astype(np.float32)

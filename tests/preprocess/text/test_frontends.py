@@ -278,6 +278,8 @@ def test_thousands_of_utterances_leak_no_memory(name: str, count: int) -> None:
         grown.append((now[0] - objects, now[1] - allocated))
     # Not the memory of the process, of which other tests have left enough for a small leak.
     assert min(objects for objects, _ in grown) < count // 2
+    if not now[1]:
+        pytest.skip("the C library does not say what it has allocated")
     # The smallest allocation takes 32 bytes.
     assert min(allocated for _, allocated in grown) < 16 * count
 

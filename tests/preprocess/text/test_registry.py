@@ -64,4 +64,6 @@ def test_ten_thousand_utterances_leak_no_memory(name: str, package: str, text: s
     now = in_use()
     # A leak of one object, or of the smallest allocation, an utterance would be twice as much.
     assert now[0] - objects < 5_000
+    if not now[1]:
+        pytest.skip("the C library does not say what it has allocated")
     assert now[1] - allocated < 160_000

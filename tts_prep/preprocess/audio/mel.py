@@ -94,7 +94,7 @@ class MelExtractor:
             given = (_NO_SAMPLES, samples) if is_16 else (samples, _NO_SAMPLES)
             filled = (
                 (mels + run.first * out.strides[0], n * config.n_mels),
-                (energies + run.first * 4, n * with_energy),
+                (energies + run.first * energy.itemsize, n * with_energy),
             )
             compiled(
                 [*given, in_window, *constant, *filled, memory],
