@@ -19,7 +19,7 @@ from killing import contents
 from mounting import mounted
 
 import tts_prep.preprocess.make.recordings
-from tts_prep.errors import CorpusChangedError, WriteError
+from tts_prep.errors import AudioError, CorpusChangedError, WriteError
 from tts_prep.format.files.atomic import replacing
 from tts_prep.preprocess.configuration.records import Configuration, StoreConfig
 from tts_prep.preprocess.corpora.ljspeech import read_ljspeech
@@ -175,12 +175,15 @@ def test_a_recording_that_changes_between_plan_and_run_ends_the_run_and_is_named
     assert contents(tmp_path / "store") == contents(store)
 
 
+@pytest.mark.parametrize("fails", [False, True])
 def test_a_recording_that_grows_while_it_is_read_ends_the_run(
-    own_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
     def read_and_grow(path: Path, *arguments: object, **keywords: object) -> object:
         waveform = read(path, *arguments, **keywords)
         soundfile.write(path, speech_like(2, 1), 22050)
+        if fails:
+            raise AudioError("half of it")
         return waveform
 
     read = tts_prep.preprocess.make.recordings.read_samples

@@ -221,25 +221,24 @@ class _Shard:
 
     def _example(self, number: int, row: PlannedUtterance, remarks: Remarks, beside_others: bool) -> Example | Failure:
         utterance = row.utterance
-        row.check_unchanged(self.recipe.root)
+        made: Example | Failure
         try:
             example = self.kept.example(number, row, remarks) if self.kept else self._read_once(number, row, remarks)
             # Known before it is decoded: arrays of older bytes than those of their key would never be made again.
             key = self.contents.row_key(number)
-            example = replace(example or make_example(utterance, self.recipe, remarks), key=key)
+            made = replace(example or make_example(utterance, self.recipe, remarks), key=key)
         except UtteranceError as error:
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
-            return Failure(utterance.id, utterance.where, error.stage, reason)
+            made = Failure(utterance.id, utterance.where, error.stage, reason)
         except MemoryError:
             if beside_others:
                 raise
-            return Failure(
-                utterance.id, utterance.where, "audio", f"{utterance.audio}: needs more memory than is available"
-            )
-        # Again, in case the recording grew while it was read.
+            reason = f"{utterance.audio}: needs more memory than is available"
+            made = Failure(utterance.id, utterance.where, "audio", reason)
+        # Of what is made as of what fails, and once it is read, because it can grow until then.
         row.check_unchanged(self.recipe.root)
-        return example
+        return made
 
     def _read_once(self, number: int, row: PlannedUtterance, remarks: Remarks) -> Example | None:
         """Make a row and note its contents, reading the recording once; None where that does not give them."""
