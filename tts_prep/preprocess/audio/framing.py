@@ -180,7 +180,7 @@ class FrameRun:
     samples: Samples
 
 
-def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRun]:
+def frame_runs(waveform: Samples, config: MelConfig, lanes: int | None) -> list[FrameRun]:
     """Split the frames of a waveform into runs: the waveform itself, and padded copies of its ends.
 
     The samples equal those of `pad_waveform`; a short waveform is a single run, as is one whose ``n_fft`` is no
@@ -189,12 +189,15 @@ def frame_runs(waveform: Samples, config: MelConfig, lanes: int) -> list[FrameRu
     Args:
         waveform: [n_samples] float32 or int16.
         lanes: the number of frames that the kernel processes at a time. Runs are multiples of it, and the last one has
-            ``lanes`` hops of zeros appended, or more.
+            ``lanes`` hops of zeros appended, or more. None gives a single run without them.
     """
+    n_all = n_frames(len(waveform), config)
+    if lanes is None:
+        return [FrameRun(0, n_all, pad_waveform(waveform, config))]
     waveform = whole(waveform, config)
     n, hop, n_fft, edge = len(waveform), config.hop_length, config.n_fft, config.edge_zeros
     left, right = frame_padding(n, config)
-    n_all, begin, tail = n_frames(n, config), left + edge, lanes * hop
+    begin, tail = left + edge, lanes * hop
     # Frames from `first` on begin in the waveform. Frames before `stop` end in it, far enough from its end that the
     # copy of the rest contains all samples that are reflected.
     first = -(-begin // tail) * lanes

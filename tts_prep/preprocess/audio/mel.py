@@ -63,33 +63,34 @@ class MelExtractor:
     def _computed(self, waveform: framing.Samples, *, with_energy: bool) -> tuple[Mel, Energy]:
         """Return the magnitudes of mels, and the norms of frames if they are needed, otherwise none."""
         config = self.config
-        n_frames = framing.n_frames(len(waveform), config)
-        out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
         if not config.n_mels and not with_energy:
-            return out, energy
+            return np.empty((framing.n_frames(len(waveform), config), 0), np.float32), np.empty(0, np.float32)
         # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         window = self._window * framing.level_factor(waveform, config)
         if config.preemphasis and not config.frame_preemphasis:
             waveform = framing.preemphasized(waveform, config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
+        is_16 = waveform.dtype == np.int16
+        # The machine code takes addresses.
+        waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
+        runs = framing.frame_runs(waveform, config, simd.LANES if simd else None)
+        n_frames = runs[-1].stop
+        out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
         if simd is None:
-            padded, norms = framing.as_float(framing.pad_waveform(waveform, config)), energy if with_energy else None
+            padded, norms = framing.as_float(runs[0].samples), energy if with_energy else None
             _plain_frames(padded, window, config, self.filter_bank, out, norms)
             return out, energy
         found = simd.tables(config.n_fft // 2)
         compiled = simd.function(simd.mel_name(found, energy=with_energy))
-        lanes, is_16 = simd.LANES, waveform.dtype == np.int16
-        # The machine code takes addresses.
-        waveform = np.ascontiguousarray(waveform, None if is_16 else np.float32)
         window = window * framing.FULL_SCALE if is_16 else window
-        if config.n_fft % lanes:
+        if config.n_fft % simd.LANES:
             # The kernel reads full vectors, past the end of a frame.
-            window = np.concatenate([window, np.zeros(-config.n_fft % lanes)])
+            window = np.concatenate([window, np.zeros(-config.n_fft % simd.LANES)])
         bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
         in_window, (mels, _), (energies, _), memory = simd.places(window, out, energy, scratch)
-        for run in framing.frame_runs(waveform, config, lanes):
+        for run in runs:
             n, (samples,) = run.stop - run.first, simd.places(run.samples)
             given = (_NO_SAMPLES, samples) if is_16 else (samples, _NO_SAMPLES)
             filled = (

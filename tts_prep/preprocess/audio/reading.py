@@ -168,13 +168,17 @@ def prepared(
         [n_samples] float32, or int16 if it may be kept.
     """
     between = config.through or sample_rate
-    found: Any = resample(samples, rate, between, config.resampler)
-    if config.clips and found.dtype != np.int16:
-        found = np.clip(found, -1, 1)
-    if config.written:
-        found = _written(found, config.written, rounding if rate == between else None)
-    found = resample(found, between, sample_rate, config.resampler)
-    return np.ascontiguousarray(found if keeps_16_bits and found.dtype == np.int16 else as_float(found))
+    found: Any = samples
+    # Otherwise, no step before the last changes these integers.
+    if found.dtype != np.int16 or rate != between or config.written not in ("", "int16"):
+        found = resample(as_float(samples), rate, between, config.resampler)
+        if config.clips:
+            found = np.clip(found, -1, 1)
+        if config.written:
+            found = _written(found, config.written, rounding if rate == between else None)
+    if not keeps_16_bits or found.dtype != np.int16 or between != sample_rate:
+        found = resample(as_float(found), between, sample_rate, config.resampler)
+    return np.ascontiguousarray(found, None if found.dtype == np.int16 else np.float32)
 
 
 def _rounding(file: soundfile.SoundFile | PcmFile) -> float | None:
@@ -186,14 +190,12 @@ def _rounding(file: soundfile.SoundFile | PcmFile) -> float | None:
 
 def _written(samples: Any, how: str, rounding: float | None) -> Any:
     """Return samples as they are in the files that a system's own scripts write, int16; silence as it is."""
+    samples = np.asarray(samples, np.float32)
     if how == "int16":
-        if samples.dtype == np.int16:
-            return samples
         # In float32, as ffmpeg, where what lies halfway between two numbers stays there.
-        scaled = np.asarray(samples, np.float32) * np.float32(32768)
+        scaled = samples * np.float32(32768)
         whole = np.rint(scaled) if rounding is None else np.floor(scaled + rounding)
         return np.clip(whole, -32768, 32767).astype(np.int16)
-    samples = as_float(samples)
     if how == "floor":
         return np.clip(np.floor(np.float32(32768) * samples), -32768, 32767).astype(np.int16)
     peak = np.abs(samples).max(initial=0)
@@ -456,12 +458,12 @@ def _reason(error: Exception) -> str:
 
 
 def resample(
-    waveform: Samples, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
-) -> Samples | npt.NDArray[np.float64]:
+    waveform: Waveform, rate: int, sample_rate: int, resampler: str = DEFAULT_RESAMPLER
+) -> Waveform | npt.NDArray[np.float64]:
     """Return a waveform at another sample rate.
 
     Args:
-        waveform: [n_samples] float32, or int16.
+        waveform: [n_samples] float32.
         rate, sample_rate: the present and the new sample rate, Hz.
         resampler: one of `tts_prep.preprocess.audio.config.RESAMPLERS`.
 
@@ -471,7 +473,6 @@ def resample(
     """
     if rate == sample_rate:
         return waveform
-    waveform = as_float(waveform)
     if not resampler.startswith("soxr_"):
         resampled: npt.NDArray[np.float64] = doors.need("resamplers", resampler)(waveform, rate, sample_rate)
         return resampled
