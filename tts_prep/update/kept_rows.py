@@ -14,8 +14,8 @@ from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.preprocess.audio.mel import mel_statistics
 from tts_prep.preprocess.configuration.records import without_lexicon
-from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed
-from tts_prep.preprocess.make.examples import Example, lengths_of, row_of
+from tts_prep.preprocess.features.feature import Feature, FeatureInput, FeatureValues, computed, lengths_of
+from tts_prep.preprocess.make.examples import Example, row_of
 from tts_prep.preprocess.make.feature_inputs import StoredRows, stored_values
 from tts_prep.preprocess.make.recordings import read_again, read_as
 from tts_prep.preprocess.plan.shard_plans import OldRows, PlannedUtterance

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tts_prep.errors import NO_WAVEFORMS, ConfigurationError, FeatureError
 from tts_prep.format.contents.array_file import checked_values
-from tts_prep.format.layout import SAMPLE
+from tts_prep.format.layout import ARRAYS, SAMPLE
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.audio.cleaning import Cut
@@ -181,6 +181,11 @@ def specs_of(features: Sequence[Feature]) -> dict[str, ArraySpec]:
                 raise ConfigurationError(f"two features have an array '{spec.name}'; drop one of them")
             specs[spec.name] = spec.checked()
     return specs
+
+
+def lengths_of(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
+    """Return the number of rows of an utterance by axis."""
+    return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
 
 
 def computed(feature: Feature, utterance: FeatureInput, lengths: Mapping[str, int]) -> FeatureValues:

@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import AudioError
-from tts_prep.format.layout import ARRAYS
 from tts_prep.format.records.remarks import Remarks
 from tts_prep.format.statistics import MelStatistics
 from tts_prep.preprocess.audio.framing import aligned_waveform, as_float, largest_sample, level_factor
 from tts_prep.preprocess.audio.mel import Mel, mel_statistics
 from tts_prep.preprocess.audio.reading import BEYOND_FULL_SCALE
-from tts_prep.preprocess.configuration.records import Configuration, TextConfig
-from tts_prep.preprocess.make.phonemizing import Remark, encode_labels, phonemize
+from tts_prep.preprocess.configuration.records import Configuration
+from tts_prep.preprocess.make.phonemizing import Remark, phonemes_of
 from tts_prep.preprocess.make.recordings import CleanedRecording, read_again, read_as, read_recording, without_recording
 from tts_prep.preprocess.plan.shard_settings import ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
@@ -65,7 +64,8 @@ def make_example(
     # Read first where the alignment may give the phonemes: trimming decides which.
     recording = read_recording(utterance, recipe, contents=contents) if recipe.alignments else None
     remark = partial(remarks.add, identifier=utterance.id)
-    phoneme_text, phonemes = _phonemes(utterance, recording, config.text, remark)
+    labels = recording.aligned.phonemes if recording and recording.aligned else None
+    phoneme_text, phonemes = phonemes_of(utterance, labels, config.text, remark)
     if utterance.audio:
         recording = recording or read_recording(utterance, recipe, may_keep_16_bits=True, contents=contents)
     else:
@@ -90,7 +90,7 @@ def make_example(
     values: tuple[FeatureValues, ...] = ()
     if recipe.features:
         # Not loaded for most stores, which have none.
-        from tts_prep.preprocess.features.feature import FeatureInput, computed
+        from tts_prep.preprocess.features.feature import FeatureInput, computed, lengths_of
 
         source = FeatureInput(
             id=utterance.id,
@@ -115,22 +115,6 @@ def row_of(utterance: SourceUtterance, phoneme_text: str, columns: Mapping[str, 
     """Return the row of an utterance in the index, with what was measured of its recording."""
     text = {"id": utterance.id, "text": utterance.text, "phoneme_text": phoneme_text, "speaker": utterance.speaker}
     return {**text, **utterance.meta, **columns}
-
-
-def lengths_of(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
-    """Return the number of rows of an utterance by axis."""
-    return {layout.axis: len(arrays[name]) for name, layout in ARRAYS.items() if name in arrays}
-
-
-def _phonemes(
-    utterance: SourceUtterance, recording: CleanedRecording | None, config: TextConfig, remark: Remark
-) -> tuple[str, npt.NDArray[np.int32]]:
-    """Return the phonemes as text and as ids: those of the alignment, or else those of the text."""
-    labels = recording.aligned.phonemes if recording and recording.aligned else None
-    if labels is not None:
-        return encode_labels(labels, config, remark)
-    row = utterance
-    return phonemize(row.text, config, remark, language=row.language, normalized=row.normalized, speaker=row.speaker)
 
 
 def needs_energy(features: Iterable[Feature]) -> bool:

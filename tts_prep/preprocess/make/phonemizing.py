@@ -50,6 +50,15 @@ def phonemize(
         return phoneme_text, reader.frontend.numericalize(phoneme_text)
 
 
+def phonemes_of(
+    row: SourceUtterance, labels: Sequence[str] | None, config: TextConfig, remark: Remark
+) -> tuple[str, npt.NDArray[np.int32]]:
+    """Return the phonemes of a row as text and as ids: the labels of its alignment, or else those of its text."""
+    if labels is not None:
+        return encode_labels(labels, config, remark)
+    return phonemize(row.text, config, remark, language=row.language, normalized=row.normalized, speaker=row.speaker)
+
+
 def read_ahead(row: SourceUtterance, config: TextConfig) -> None:
     """Read the text of a row, so that `phonemize` finds it in the cache; errors are left to that.
 
