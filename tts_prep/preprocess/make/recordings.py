@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +134,7 @@ def without_recording(utterance: SourceUtterance, config: Configuration) -> Clea
     return CleanedRecording(np.broadcast_to(np.int16(0), n_samples), None, None, {}, ())
 
 
+@lru_cache(maxsize=16)
 def keeps_16_bits(cleaning: CleaningConfig) -> bool:
     """Return whether no step of cleaning changes samples, so that those of 16 bits can stay integers."""
     return cleaning == CleaningConfig()
