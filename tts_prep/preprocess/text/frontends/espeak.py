@@ -15,7 +15,7 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,8 @@ class EspeakFrontend(frontends.VocabFrontend):
         self.language = language
         self._voices: dict[str, _Voice] = {}
         self._left_out: dict[tuple[str, str], bool] = {}
-        self._switches: tuple[str, str, tuple[tuple[str, str], ...]] = ("", "", ())
+        # Remarks on a text follow its phonemes, but between them words of it may be read alone.
+        self._read = lru_cache(maxsize=32)(self._read_text)
 
     def _voice(self, language: str) -> _Voice:
         """Return the voice of a language, made at its first use: each has a copy of espeak-ng of its own."""
@@ -134,6 +135,10 @@ class EspeakFrontend(frontends.VocabFrontend):
             TextError: the text is empty or punctuation only; or espeak-ng does not support ``language``.
             ConfigurationError: espeak-ng does not support the frontend's language.
         """
+        return self._read(text, language)[0]
+
+    def _read_text(self, text: str, language: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return the phonemes of a text, and the languages to which espeak-ng switched in it, with what it said."""
         preparation = self.vocab.preparation
         text = preparation.prepare(without_controls(text))
         if not text:
@@ -166,17 +171,16 @@ class EspeakFrontend(frontends.VocabFrontend):
         switches = tuple(_switches(spoken)) if "(" in spoken else ()
         phonemes = _SWITCH.sub("", spoken) if "(" in spoken else spoken
         phonemes = preparation.respell(phonemes, voice.code) if preparation.phones else phonemes
-        self._switches = (text, language or self.language, switches)
         if (
             switches
             and not _LATIN.search(text)
             and not any(language_codes.foreign_letters(text, language or self.language))
         ):
-            other, said = self._switches[2][0]
+            other, said = switches[0]
             raise TextError(f"espeak-ng reads words of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
         if frontends.NOT_SPOKEN.issuperset(phonemes):
             raise TextError(f"nothing to speak in {text[:60]!r}")
-        return frontends.separate_punctuation(phonemes) if self.separate else phonemes
+        return frontends.separate_punctuation(phonemes) if self.separate else phonemes, switches
 
     def remarks(self, text: str, phonemes: str, language: str | None = None) -> Iterator[tuple[str, str]]:
         """Yield unknown symbols, characters that espeak-ng drops, and signs of another language.
@@ -185,11 +189,12 @@ class EspeakFrontend(frontends.VocabFrontend):
         another language.
         """
         yield from super().remarks(text, phonemes, language)
+        _, switches = self._read(text, language)
         language = language or self.language
         voice = self._voice(language)
         if voice.is_of_other_region:
             yield frontends.OTHER_REGION, f"{language}: {voice.code}"
-        yield from ((frontends.OTHER_LANGUAGE, f"{other}: {said}") for other, said in self._switched(text, language))
+        yield from ((frontends.OTHER_LANGUAGE, f"{other}: {said}") for other, said in switches)
         yield from ((frontends.FOREIGN_LETTERS, letter) for letter in language_codes.foreign_letters(text, language))
         likely = language_codes.likely_language(text, language)
         if likely:
@@ -209,13 +214,6 @@ class EspeakFrontend(frontends.VocabFrontend):
             for written, signs in beside.items():
                 if signs and self._is_left_out(written, language):
                     yield from [(frontends.UNSPOKEN_CHARACTERS, sign) for sign in signs]
-
-    def _switched(self, text: str, language: str) -> tuple[tuple[str, str], ...]:
-        """Return the languages to which espeak-ng switched in a text, and the phonemes in each."""
-        text = self.vocab.preparation.prepare(without_controls(text))
-        if self._switches[:2] != (text, language):
-            self.phoneticize(text, language)
-        return self._switches[2]
 
     def _is_left_out(self, character: str, language: str) -> bool:
         """Return whether espeak-ng drops a character on its own, or the hyphen of a longer text."""
