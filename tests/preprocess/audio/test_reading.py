@@ -94,11 +94,12 @@ def test_samples_that_are_no_numbers_are_an_error(tmp_path: Path, value: float) 
         read_waveform(write(tmp_path / "a.wav", samples, subtype="FLOAT"), 22050)
 
 
-def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path) -> None:
-    samples = np.zeros(3000, np.int16)
+@pytest.mark.parametrize("sounding", [5, -1])
+def test_digital_silence_is_an_error_and_one_quiet_sample_is_not(tmp_path: Path, sounding: int) -> None:
+    samples = np.zeros(30000, np.int16)
     with pytest.raises(AudioError, match="digital silence"):
         read_waveform(write(tmp_path / "a.wav", samples), 22050)
-    samples[5] = 1
+    samples[sounding] = 1
     assert read_waveform(write(tmp_path / "b.wav", samples), 22050).max() == 1 / 32768
 
 
