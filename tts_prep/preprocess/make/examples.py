@@ -38,7 +38,7 @@ class Example:
         row: its index row without starts.
         statistics: the statistics of its mel.
         features: the values of each feature.
-        key: the key of the planned row; see `tts_prep.preprocess.plan.shard_plans.PlannedUtterance.key`.
+        key: the key of the planned row; see `tts_prep.preprocess.plan.shard_settings.ShardContents.row_key`.
     """
 
     arrays: Mapping[str, npt.NDArray[Any]]

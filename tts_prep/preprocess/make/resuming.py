@@ -101,10 +101,9 @@ def check_recordings(store: Path, planned: PlannedStore) -> None:
                 f"{_UPDATE} makes it with them"
             )
         contents, kept = ShardContents(plan, planned.recipe), {*row_keys(store / shard_name(plan.number))}
-        rows = enumerate(plan.packed.rows())
         changed += [
             row.utterance.audio
-            for number, row in rows
+            for number, row in enumerate(contents.rows)
             if isinstance(row, PlannedUtterance) and contents.row_key(number) not in kept
         ]
     if changed:

@@ -109,8 +109,8 @@ class _Shard:
 
     @cached_property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
-        """Its rows, decompressed."""
-        return self.plan.rows
+        """Its rows, of which some are failures for this run."""
+        return self.plan.with_failed(self.contents.rows)
 
     @cached_property
     def kept(self) -> Kept | None:

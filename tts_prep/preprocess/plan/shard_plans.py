@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import json
 import math
-import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from tts_prep.errors import CorpusChangedError, CorpusError
 from tts_prep.format.files.checksums import canonical_json, json_sha256
+from tts_prep.format.files.paths import size_and_time
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
@@ -34,24 +34,16 @@ class PlannedUtterance:
     size: int
     modified: int = 0
 
-    def key(self, content: str) -> bytes:
-        """Return the SHA-256 of what determines the values of the row, apart from the settings.
-
-        Args:
-            content: the contents of its recording; see `tts_prep.preprocess.plan.shard_settings.content_of`.
-        """
-        return hashlib.sha256(f"{_row_text(self)}{content}".encode()).digest()
-
     def check_unchanged(self, root: Path) -> None:
         """Check that the recording was not modified. A failed row instead would persist after it is fixed.
 
         Raises:
             CorpusChangedError: it was modified, or does not exist any more.
         """
-        path = root / self.utterance.audio
         size, modified = row_version(root, self.utterance)
         if (size, modified) == (self.size, self.modified):
             return
+        path = root / self.utterance.audio
         now, planned = ("missing" if n < 0 else f"{n:,} bytes" for n in (size, self.size))
         found = "modified after" if size == self.size else f"{now} now, {planned} when"
         raise CorpusChangedError(
@@ -64,7 +56,7 @@ class PackedRows:
     """Rows compressed, because the plans of a million utterances stay in memory during the run.
 
     Attributes:
-        data: the compressed canonical JSON of the rows, without the places of utterances in the corpus.
+        data: the compressed canonical JSON of the rows, a line each, without the places of utterances in the corpus.
         places: the compressed JSON of these places, and of the times of recordings: lines move when other rows are
             inserted.
         sha256: the SHA-256 of what determines the contents of the shard, apart from those of recordings.
@@ -85,19 +77,20 @@ class PackedRows:
         places = canonical_json([[_place(row), time] for row, time in zip(rows, times, strict=True)])
         sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
         # The fastest level compresses nearly as well as the slower ones.
-        data = zlib.compress(f"[{','.join(texts)}]".encode(), 1)
+        data = zlib.compress("\n".join(texts).encode(), 1)
         return cls(data, zlib.compress(places.encode(), 1), sha256, json_sha256([sizes, times]))
 
-    def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
-        """Return the rows, decompressed."""
+    def texts(self) -> list[str]:
+        """Return the canonical JSON of each row, on which its key depends."""
+        return zlib.decompress(self.data).decode().split("\n")
+
+    def rows(self, texts: Sequence[str] = ()) -> tuple[PlannedUtterance | Failure, ...]:
+        """Return the rows, decompressed; ``texts``: what `texts` has returned, if it was called before."""
+        found, places = json.loads(f"[{','.join(texts or self.texts())}]"), json.loads(zlib.decompress(self.places))
         return tuple(
             Failure(**fields) if size is None else PlannedUtterance(_unpacked({**fields, **place}), size, time)
-            for (fields, size), (place, time) in zip(self._json(self.data), self._json(self.places), strict=True)
+            for (fields, size), (place, time) in zip(found, places, strict=True)
         )
-
-    @staticmethod
-    def _json(data: bytes) -> Any:
-        return json.loads(zlib.decompress(data))
 
 
 def _row_text(row: PlannedUtterance | Failure) -> str:
@@ -181,7 +174,10 @@ class ShardPlan:
     @property
     def rows(self) -> tuple[PlannedUtterance | Failure, ...]:
         """The rows, decompressed."""
-        rows = self.packed.rows()
+        return self.with_failed(self.packed.rows())
+
+    def with_failed(self, rows: tuple[PlannedUtterance | Failure, ...]) -> tuple[PlannedUtterance | Failure, ...]:
+        """Return the packed rows, of which some are failures for this run."""
         return tuple(_failed(row, self.failed[n]) if n in self.failed else row for n, row in enumerate(rows))
 
     def key(self, settings_sha256: str) -> str:
@@ -352,24 +348,14 @@ def _weighed(
         yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
 
 
-def recording_version(path: Path) -> tuple[int, int]:
-    """Return the size of a recording in bytes, and when it was modified in nanoseconds; −1 and 0 without one."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return -1, 0
-    # The path of a row without a recording is the folder of the corpus.
-    return (-1, 0) if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)
-
-
 def row_version(root: Path, row: SourceUtterance) -> tuple[int, int]:
-    """Return what `recording_version` returns of the recording of a row; −1 and 0 if one is missing.
+    """Return what `size_and_time` returns of the recording of a row; −1 and 0 if one is missing.
 
     Of several, the sum of their sizes, and a number that is another if any size or time is, or their order.
     """
     if not row.then:
-        return recording_version(root / row.audio)
-    found = [recording_version(root / piece.audio) for _, piece in row.pieces]
+        return size_and_time(root, row.audio)
+    found = [size_and_time(root, piece.audio) for _, piece in row.pieces]
     if (-1, 0) in found:
         return -1, 0
     return sum(size for size, _ in found), int(_sha256(repr(found))[:15], 16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import threading
@@ -211,14 +212,15 @@ class ShardContents:
 
     def __init__(self, plan: ShardPlan, recipe: ShardRecipe, report: Callable[[int], None] = lambda _: None) -> None:
         self._plan, self._recipe, self._report = plan, recipe, report
-        self._rows = plan.packed.rows()
+        self._texts = plan.packed.texts()
+        self.rows = plan.packed.rows(self._texts)
         self._found: dict[int, str] = {}
 
     def of(self, number: int) -> str:
         """Return the contents of a row; empty for a row without a recording, or with one that cannot be read."""
         if number in self._plan.unread:
             return ""
-        row = self._rows[number]
+        row = self.rows[number]
         if number not in self._found:
             self._report(number)
             root, rate = self._recipe.root, self._recipe.config.mel.sample_rate
@@ -230,10 +232,11 @@ class ShardContents:
         self._found[number] = content
 
     def row_key(self, number: int) -> bytes:
-        """Return the key of a row, which is not one that failed in the reader."""
-        row = self._rows[number]
+        """Return the SHA-256 of what determines the values of a row that is no failure, apart from the settings."""
+        row = self.rows[number]
         assert isinstance(row, PlannedUtterance)
-        return row.key(self.of(number) + self._words_of(row.utterance))
+        text = f"{self._texts[number]}{self.of(number)}{self._words_of(row.utterance)}"
+        return hashlib.sha256(text.encode()).digest()
 
     def _words_of(self, utterance: SourceUtterance) -> str:
         """Return the SHA-256 of the pronunciations that the user's dictionary has for a text; empty without any."""
@@ -264,4 +267,4 @@ class ShardContents:
     @cached_property
     def key_of_made(self) -> str:
         """The key of the shard with the contents of its recordings, as they are read."""
-        return json_sha256([self._recipe.key(self._plan), [self.of(number) for number in range(len(self._rows))]])
+        return json_sha256([self._recipe.key(self._plan), [self.of(number) for number in range(len(self.rows))]])
