@@ -12,6 +12,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fcntl
 import gc
+import marshal
+import multiprocessing
 import re
 import shutil
 import signal
@@ -20,7 +22,6 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,7 +30,7 @@ from corpora import write_ljspeech
 from forked_tests import INTERPRETER, PATHS, Server
 from forked_workers import ForkedWorkers
 from hypothesis import HealthCheck, settings
-from shared_process import SharedProcess
+from shared_process import SharedProcess, child_process
 
 pytest_plugins = ["environments", "left_out"]
 
@@ -119,10 +120,35 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         import_librosa()
 
 
+_PACKED = "packed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+    """Send the report of a passed phase as bytes: pytest-xdist sends 60 values, each by calls in Python."""
+    data = yield
+    if data and type(report) is pytest.TestReport and report.passed:
+        return {_PACKED: marshal.dumps(data)}
+    return data
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any]) -> object:
+    """Read a report that was sent as bytes, to which a test worker adds its name."""
+    if _PACKED not in data:
+        return None
+    whole = marshal.loads(data.pop(_PACKED)) | data
+    return config.hook.pytest_report_from_serializable(config=config, data=whole)
+
+
 try:
     FORKED_WORKERS: ForkedWorkers | None = ForkedWorkers()
 except (OSError, ValueError):  # a temporary folder whose name is too long for a socket, or a system without forks
     FORKED_WORKERS = None
+
+COMPILER_LOCK = "compiler-lock"
 
 MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
@@ -204,44 +230,41 @@ def browser() -> Iterator[Browser]:
 def compiler_lock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of the lock that a test worker holds while it compiles."""
     base = tmp_path_factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiler-lock"
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / COMPILER_LOCK
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_compiler(compiler_lock: Path) -> None:
-    """Let one test worker at a time compile, if the compiler is imported by now."""
-    if "PYTEST_XDIST_WORKER" in os.environ and "numba" in sys.modules:
-        from one_compiler import OneCompiler
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Let tests share a process that reads HDF5 files, let worker processes start in no time, and compile in turn.
 
-        OneCompiler(compiler_lock).register()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def shared_processes() -> Iterator[dict[str, tuple[ModuleType, str, object]]]:
-    """Let tests share a process that reads HDF5 files, and let worker processes start in no time.
-
-    Yields what is in the place of these for tests with a mark.
+    A fixture of all tests would be looked up by each of them.
     """
+    if session.config.option.collectonly or session.config.pluginmanager.has_plugin("dsession"):
+        return (yield)
     from tts_prep.cli import output
     from tts_prep.format.files import child_process
     from tts_prep.preprocess.workers import processes
 
-    own = {
-        "own_hdf5_process": (child_process, "child_process", child_process.child_process),
-        "own_workers": (processes, "_SPAWN", processes._SPAWN),
-    }
+    if "PYTEST_XDIST_WORKER" in os.environ and "numba" in sys.modules:
+        from one_compiler import OneCompiler
+
+        OneCompiler(Path(session.config.option.basetemp).parent / COMPILER_LOCK).register()
     with SharedProcess() as shared, pytest.MonkeyPatch.context() as patch:
         patch.setattr(child_process, "child_process", shared.lend)
         if FORKED_WORKERS:
             patch.setattr(processes, "_SPAWN", FORKED_WORKERS)
         # The periodic lines of slow runs, which would differ on busy machines.
         patch.setattr(output, "_PLAIN_INTERVAL", float("inf"))
-        yield own
+        return (yield)
 
 
-@pytest.fixture(autouse=True)
-def own_processes(request: pytest.FixtureRequest, shared_processes: dict[str, tuple[ModuleType, str, object]]) -> None:
-    """Let tests with a mark have processes of their own."""
-    for mark, place in shared_processes.items():
-        if request.node.get_closest_marker(mark):
-            request.getfixturevalue("monkeypatch").setattr(*place)
+@pytest.fixture
+def own_hdf5_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test start processes that read HDF5 files, which other tests share."""
+    monkeypatch.setattr("tts_prep.format.files.child_process.child_process", child_process)
+
+
+@pytest.fixture
+def own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test start worker processes as the program does, which other tests fork from one process."""
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", multiprocessing.get_context("spawn"))

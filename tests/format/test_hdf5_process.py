@@ -30,7 +30,7 @@ from tts_prep.loader import UtteranceDataset
 
 verify_store = of_room("verification.files", "verify_store")
 
-pytestmark = pytest.mark.own_hdf5_process
+pytestmark = pytest.mark.usefixtures("own_hdf5_process")
 
 
 @pytest.fixture(scope="module", name="find")

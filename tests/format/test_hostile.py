@@ -29,7 +29,7 @@ from tts_prep.loader import DataLoader, UtteranceDataset, collate
 
 verify_store = of_room("verification.files", "verify_store")
 
-pytestmark = pytest.mark.own_hdf5_process
+pytestmark = pytest.mark.usefixtures("own_hdf5_process")
 
 
 @pytest.fixture(scope="module")

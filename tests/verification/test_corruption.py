@@ -80,7 +80,7 @@ def read_everything(store: Path, *, verify: bool) -> list[bytes]:
 
 
 # A process for all rounds, which no other test shares.
-@pytest.mark.own_hdf5_process
+@pytest.mark.usefixtures("own_hdf5_process")
 def test_every_damage_at_random_places_is_found_by_verify_and_never_crashes_the_reader(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ from tts_prep.preprocess.workers.pool import Backend, worker_pool
 from tts_prep.preprocess.workers.processes import Worker, _signals_blocked
 from tts_prep.preprocess.workers.worker import FAILED, _answer
 
-OWN = pytest.mark.own_workers
+OWN = pytest.mark.usefixtures("own_workers")
 
 
 def test_a_worker_of_other_tests_is_forked_with_what_it_imports() -> None:
