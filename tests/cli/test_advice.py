@@ -394,7 +394,7 @@ ROWS = [
         values={"durations": "durations:least=0"},  # of noise, boundaries are not to be trusted
     ),
     Advice(
-        "incomplete store, {layout.MANIFEST} is missing",
+        "incomplete store, {MANIFEST} is missing",
         "verify STORE",
         "run the command that makes it again",
         "run",
@@ -1929,7 +1929,7 @@ DAMAGED: list[tuple[str, Callable[[Path], object], str, str]] = [
         "run the command that makes it again",
     ),
     (
-        "incomplete store, {layout.MANIFEST} is missing",
+        "incomplete store, {MANIFEST} is missing",
         lambda store: (store / "manifest.json").unlink(),
         "info STORE",
         "run the command that makes it again",

@@ -12,10 +12,9 @@ from tts_prep.corpora.template import Template
 from tts_prep.corpora.transcripts import subset_option
 from tts_prep.errors import ConfigurationError
 from tts_prep.format.layout import FIXED_COLUMNS
-from tts_prep.preprocess.configuration.settings import parse_toml
 from tts_prep.preprocess.corpora.corpus import Corpus
 from tts_prep.preprocess.option import option_of
-from tts_prep.toml_files import read_toml
+from tts_prep.toml_files import parse_toml, read_toml
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from tts_prep.errors import CannotReadError, CorruptStoreError, StoreError
-from tts_prep.format.layout import ADDED_ARRAYS, MANIFEST, SHARDS, array_file_number, shard_number
+from tts_prep.format.layout import ADDED_ARRAYS, INDEX, MANIFEST, PLAN, SHARDS, array_file_number, shard_number
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
@@ -151,6 +151,47 @@ def store_around(path: Path) -> Path | None:
     """Return the store that contains a file or folder, or None."""
     # The deepest files are shards/00000/00000.h5.
     return next((folder for folder in islice(path.parents, 3) if is_store(folder)), None)
+
+
+_MAX_BESIDE: Final = 1000  # stores beside a missing one that are looked at
+
+
+def why_no_store(store: Path) -> str:
+    """Return why a path without a manifest is no complete store, and which one may have been meant."""
+    if not store.exists():
+        return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
+    if not store.is_dir():
+        return f"{store}: not a folder; expected a store made by tts-prep{_instead(store)}"
+    if (store / SHARDS).is_dir() or any((store / name).is_file() for name in (PLAN, INDEX)):
+        return f"{store}: incomplete store, {MANIFEST} is missing; run the command that makes it again to resume"
+    what = _instead(store) or "; give the folder that a corpus command made"
+    return f"{store}: not a store, it has no {MANIFEST}{what}"
+
+
+def _near(store: Path) -> str:
+    """Return the question whether another store beside a missing one was meant; empty where there is none."""
+    import difflib
+
+    try:
+        beside = [path.parent.name for path in islice(store.parent.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(store.name, beside, 1)
+    return f"; did you mean {store.parent / near[0]}?" if near else ""
+
+
+def _instead(path: Path) -> str:
+    """Return a hint about a file or folder that is not a store, or an empty string."""
+    if is_archive(path):
+        return "; it is an archive: unpack it, and give the folder"
+    if around := store_around(path):
+        return f"; give {around}"
+    try:
+        manifests = [*islice(path.glob(f"*/{MANIFEST}"), _MAX_BESIDE)]
+    except OSError:
+        return ""
+    below = [found.parent for found in manifests if is_store(found.parent)]
+    return f"; did you mean {below[0]}?" if len(below) == 1 else ""
 
 
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}

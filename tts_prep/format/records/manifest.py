@@ -1,13 +1,11 @@
 """The manifest: the contents of a store, its settings, and the checksum of every file."""
 
-import difflib
 import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,16 +13,13 @@ from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format import layout
 from tts_prep.format.decoding import MAX_COUNT, Record, check_version, parse_json, shown
 from tts_prep.format.files.checksums import canonical_json
-from tts_prep.format.files.paths import is_archive, is_store, read_text, store_around, stored_file
+from tts_prep.format.files.paths import read_text, stored_file, why_no_store
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
 
 _NO_CHECKSUM = "0" * 64
 LONGEST_MANIFEST: Final = 1 << 25
 """The maximum size of a manifest in bytes, enough for more than a hundred thousand shards."""
-
-_MAX_BESIDE = 1000
-"""Stores beside a missing one that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +175,7 @@ def read_manifest(store: Path, *, checked: bool = True) -> Manifest:
         from tts_prep.format.files.atomic import recover_store
 
         if not recover_store(store):
-            raise StoreError(_why_no_manifest(store))
+            raise StoreError(why_no_store(store))
     text = read_text(stored_file(store, layout.MANIFEST), LONGEST_MANIFEST)
     return parse_manifest(path, text, checked=checked, rebuild=f"; run 'tts-prep reindex {store}'")
 
@@ -214,41 +209,6 @@ def _exists(path: Path) -> bool:
         return os.path.lexists(path)
     except ValueError:
         return False
-
-
-def _near(store: Path) -> str:
-    """Return the question whether another store beside a missing one was meant; empty where there is none."""
-    try:
-        beside = [path.parent.name for path in islice(store.parent.glob(f"*/{layout.MANIFEST}"), _MAX_BESIDE)]
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(store.name, beside, 1)
-    return f"; did you mean {store.parent / near[0]}?" if near else ""
-
-
-def _why_no_manifest(store: Path) -> str:
-    if not store.exists():
-        return f"{store}: no such folder; expected a store made by tts-prep{_near(store)}"
-    if not store.is_dir():
-        return f"{store}: not a folder; expected a store made by tts-prep{_instead(store)}"
-    if (store / layout.SHARDS).is_dir() or any((store / name).is_file() for name in (layout.PLAN, layout.INDEX)):
-        return f"{store}: incomplete store, {layout.MANIFEST} is missing; run the command that makes it again to resume"
-    what = _instead(store) or "; give the folder that a corpus command made"
-    return f"{store}: not a store, it has no {layout.MANIFEST}{what}"
-
-
-def _instead(path: Path) -> str:
-    """Return a hint about a file or folder that is not a store, or an empty string."""
-    if is_archive(path):
-        return "; it is an archive: unpack it, and give the folder"
-    if around := store_around(path):
-        return f"; give {around}"
-    try:
-        manifests = [*islice(path.glob(f"*/{layout.MANIFEST}"), _MAX_BESIDE)]
-    except OSError:
-        return ""
-    below = [found.parent for found in manifests if is_store(found.parent)]
-    return f"; did you mean {below[0]}?" if len(below) == 1 else ""
 
 
 def _parse(record: Record) -> Manifest:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -27,7 +26,7 @@ from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.frontends.frontend import ANY_LANGUAGE, NO_PHONEMES, default_frontend
 from tts_prep.preprocess.text.language_codes import subtags
 from tts_prep.preprocess.text.symbols import RecordedTable, choose_symbols
-from tts_prep.toml_files import tomllib
+from tts_prep.toml_files import parse_toml
 
 _TABLES = {
     "audio": (MelConfig, ReadingConfig),
@@ -40,13 +39,6 @@ _TABLES = {
 _NONE_IS_A_VALUE = ("frontend",)
 _MAX_BYTES: Final = 1 << 18
 """The maximum length of a file of settings; those of presets have some thousand bytes."""
-# For each part of a name, tomllib looks at all before it: "a.a.a…" takes quadratic time. A setting has three parts.
-_MAX_DOTS: Final = 40
-_NOT_NAMES: Final = re.compile(
-    r'''"""(?:\\.|[^\\])*?(?:"""|\Z)|\'{3}.*?(?:\'{3}|\Z)|"(?:\\.|[^"\\\n])*(?:"|$)|'[^'\n]*(?:'|$)|#[^\n]*|'''
-    r"(?<![\w.])[+-]?\d+\.\d+",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -71,22 +63,6 @@ def read_config_file(path: Path) -> ConfigFile:
     except ValueError as error:
         # Errors of TOML and of UTF-8, and integers of thousands of digits.
         raise ConfigurationError(f"{path}: not TOML: {error}; 'tts-prep presets NAME' prints an example") from error
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Return the tables of a TOML text of any origin.
-
-    Raises:
-        ValueError: it is no TOML, nested too deeply, or has a name of very many parts.
-    """
-    bare = _NOT_NAMES.sub(lambda match: "\n" * match[0].count("\n"), text)
-    for number, line in enumerate(bare.split("\n"), 1):
-        if line.count(".") > _MAX_DOTS:
-            raise ValueError(f"line {number} has {line.count('.'):,} dots, names have at most three parts")
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
 
 
 def configure(
