@@ -107,16 +107,14 @@ def make_recipe(
     Args:
         root: the folder of relative audio paths.
     """
-    frontend = make_frontend(config.text)
+    arrays, frontend = _arrays(config), make_frontend(config.text)
     software = {
         **software_versions(),
         **frontend.software(),
         **(doors.need("cleaning", "software")() if config.cleaning.trim_vad is not None else {}),
     }
     # Remote workers may have another working directory.
-    return ShardRecipe(
-        root.absolute(), config, software, _arrays(config), frontend.vocab.as_dict(), features, alignments
-    )
+    return ShardRecipe(root.absolute(), config, software, arrays, frontend.vocab.as_dict(), features, alignments)
 
 
 def _arrays(config: Configuration) -> dict[str, dict[str, Any]]:

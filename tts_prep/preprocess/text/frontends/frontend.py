@@ -263,18 +263,21 @@ def get_frontend(
         ConfigurationError: there is no frontend of that name, or an option is invalid.
         MissingPackageError: the frontend's package is not installed.
     """
-    if isinstance(symbols, str):
-        symbols = OpenVocab() if symbols == AUTO else Vocab.from_table(get_table(symbols))
     name = name or default_frontend(language or "en-us")
     is_tokenizer = isinstance(symbols, RecordedTable) and symbols.is_tokenizer
     if is_tokenizer and name != "tokenizer":
         raise ConfigurationError(f"frontend: a tokenizer reads all texts, without {name!r}")
-    if "," in name or "=" in name:
-        frontend: Frontend = doors.need("mixed", "frontend")(name, language or "en-us", symbols, unknown, punctuation)
+    is_mixed = "," in name or "=" in name
+    make = doors.need("mixed", "frontend") if is_mixed else find_frontend(name)
+    if isinstance(symbols, str):
+        table = None if symbols == AUTO else get_table(symbols)
+        symbols = Vocab.from_table(table) if table else OpenVocab()
+    if is_mixed:
+        frontend: Frontend = make(name, language or "en-us", symbols, unknown, punctuation)
     else:
         given = {} if is_tokenizer else {"unknown": unknown, "punctuation": punctuation}
         spoken = {} if is_tokenizer or language is None else {"language": language}
-        frontend = find_frontend(name)(symbols=symbols, **given, **spoken)
+        frontend = make(symbols=symbols, **given, **spoken)
     if ends is not None or blanks is not None:
         frontend.vocab = frontend.vocab.arranged(ends=ends, blanks=blanks)
     return frontend
