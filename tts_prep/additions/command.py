@@ -14,7 +14,7 @@ import click
 
 from tts_prep import doors
 from tts_prep.cli.options import OPTIONS, WRITTEN_STORE, additions, record_option, takes, with_options
-from tts_prep.cli.output import make_progress, quiet_option, say
+from tts_prep.cli.output import make_progress, quiet_option, say, say_array
 from tts_prep.errors import ConfigurationError, one_line
 from tts_prep.preprocess.option import OptionTable
 from tts_prep.quantities import count_text
@@ -175,7 +175,7 @@ def _add_columns(store: Path, file: Path, options: Mapping[str, Any]) -> list[tu
 
 def _add_features(store: Path, source: _Source, options: Mapping[str, Any]) -> None:
     from tts_prep.additions.add_arrays import add_features
-    from tts_prep.cli.preparing import add_models, parse_features, say_array
+    from tts_prep.cli.preparing import parse_features
     from tts_prep.format.records.manifest import read_manifest
     from tts_prep.preprocess.configuration.records import Configuration
     from tts_prep.preprocess.features.feature import specs_of
@@ -195,7 +195,8 @@ def _add_features(store: Path, source: _Source, options: Mapping[str, Any]) -> N
             )
         for name, spec in specs_of(parsed.features).items():
             say_array(store, spec, manifest.arrays[name].get("remarks", {}))
-    add_models(store, parsed, options, rows, jobs)
+    if parsed.models:
+        doors.need("models", "add")(store, parsed.models, options, rows, aligned, jobs)
     if parsed.aligner:
         align(store, parsed.aligner, jobs)
 

@@ -3,10 +3,11 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
-from typing import Any, TextIO, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -14,6 +15,9 @@ from tts_prep.cli import interruption
 from tts_prep.errors import one_line
 from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import duration_text
+
+if TYPE_CHECKING:
+    from tts_prep.format.records.arrays import ArraySpec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +58,15 @@ def say(line: str) -> None:
     """Print a line, which may have line breaks and colours, on stdout, unless ``--quiet`` is set."""
     if not is_quiet():
         click.echo(line)
+
+
+def say_array(store: Path, spec: "ArraySpec", remarks: Mapping[str, Any]) -> None:
+    """Print a line about an added array, and one about each kind of remark."""
+    shape = "".join(f" × {n}" for n in spec.row_shape)
+    say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
+    for remark in remarks.values():
+        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
+        say(f"  {examples}")
 
 
 def is_quiet() -> bool:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,6 @@ from tts_prep.progress import Progress, ShowProgress
 from tts_prep.quantities import bytes_text, count_text, duration_text, values_text
 
 if TYPE_CHECKING:
-    from tts_prep.format.records.arrays import ArraySpec
     from tts_prep.preprocess.features.feature import CorpusAlignments, Feature
 
 
@@ -118,8 +117,9 @@ def _prepare_and_report(
     if rows.corrected:
         for line in doors.need("corrections", "lines")(rows.corrected, options):
             say(line)
-    has_waveforms = config.store.waveform_dtype is not None
-    add_models(store, parsed, options, lambda: None if has_waveforms else read(), how["jobs"])
+    if parsed.models:
+        rows_of = read if config.store.waveform_dtype is None else lambda: None
+        doors.need("models", "add")(store, parsed.models, options, rows_of, parsed.alignments, how["jobs"])
     if parsed.aligner:
         doors.need("added", "durations")(store, parsed.aligner, how["jobs"])
     command = {"reader": reader, "corpus": corpus, "root": root, "reader_options": reader_options}
@@ -400,25 +400,3 @@ def _aligner(texts: Mapping[str, str], *, makes_part: bool) -> Any:
             "add them by 'tts-prep add STORE --feature durations'"
         )
     return settings
-
-
-def add_models(
-    store: Path, parsed: ParsedFeatures, options: Mapping[str, Any], rows: Callable[[], CorpusRows | None], jobs: int
-) -> None:
-    """Add the outputs of models to a complete store, and print what was added.
-
-    Args:
-        rows: returns the rows of the corpus, which each model reads once; or None for the waveforms of the store.
-    """
-    for model in parsed.models:
-        for spec in doors.need("models", "add")(store, model, options, rows(), parsed.alignments, jobs):
-            say_array(store, spec, {})
-
-
-def say_array(store: Path, spec: ArraySpec, remarks: Mapping[str, Any]) -> None:
-    """Print a line about an added array, and one about each kind of remark."""
-    shape = "".join(f" × {n}" for n in spec.row_shape)
-    say(f"{store}: {spec.name}, {spec.dtype}{shape}, by {spec.axis}")
-    for remark in remarks.values():
-        examples = ", ".join(f"{example['symbol']}: {example['count']:,}" for example in remark["examples"][:4])
-        say(f"  {examples}")
