@@ -94,7 +94,7 @@ def by_length(n_fft: int) -> dict[str, Mel]:
         # The kernel of machines without the compiler.
         out = np.empty((n_frames(len(x), config), config.n_mels), np.float32)
         extractor = MelExtractor(config)
-        _plain_frames(pad_waveform(x, config), extractor._window, config, extractor.filter_bank, out, None)
+        _plain_frames(pad_waveform(x, config), extractor._window, config, extractor.filter_bank, out, np.empty(0))
         return config.compression.transform_in_place(out)
 
     made = {"ours": lambda x: mel_spectrogram(x, config), "librosa": librosa_mel(n_fft, hop)}

@@ -77,8 +77,7 @@ class MelExtractor:
         n_frames = runs[-1].stop
         out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
         if simd is None:
-            padded, norms = framing.as_float(runs[0].samples), energy if with_energy else None
-            _plain_frames(padded, window, config, self.filter_bank, out, norms)
+            _plain_frames(framing.as_float(runs[0].samples), window, config, self.filter_bank, out, energy)
             return out, energy
         found = simd.tables(config.n_fft // 2)
         compiled = simd.function(simd.mel_name(found, energy=with_energy))
@@ -251,7 +250,7 @@ def _plain_frames(
     config: MelConfig,
     bank: FilterBank,
     out: npt.NDArray[np.float32],
-    energy: npt.NDArray[np.float32] | None,
+    energy: npt.NDArray[np.float32],
 ) -> None:
     """Fill ``out`` with mel magnitudes, and ``energy`` with the norms of spectra.
 
@@ -259,7 +258,7 @@ def _plain_frames(
         padded: [n] float32, the samples of all frames.
         window: [n_fft] float64.
         out: [n_frames, n_mels] float32.
-        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; None if it is not wanted.
+        energy: [n_frames] float32, √Σ|X|² over the bins 0 to n_fft / 2; empty if it is not wanted.
     """
     from scipy.fft import rfft
 
@@ -270,7 +269,7 @@ def _plain_frames(
     for first in range(0, len(out), _BLOCK):
         block = out[first : first + _BLOCK]
         spectrum = rfft(_processed(frames[first : first + len(block)], config) * window, axis=1)
-        if energy is not None:
+        if len(energy):
             energy[first : first + len(block)] = np.linalg.norm(spectrum, axis=1)
         spectrum = spectrum[:, : bank.n_bins]
         power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
