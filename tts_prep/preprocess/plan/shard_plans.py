@@ -75,7 +75,7 @@ class PackedRows:
         times = [0 if isinstance(row, Failure) else row.modified for row in rows]
         sizes = [0 if isinstance(row, Failure) else row.size for row in rows]
         places = canonical_json([[_place(row), time] for row, time in zip(rows, times, strict=True)])
-        sha256 = hashlib.sha256("".join(f"{_sha256(text)}\n" for text in texts).encode()).hexdigest()
+        sha256 = text_sha256("".join(f"{text_sha256(text)}\n" for text in texts))
         # The fastest level compresses nearly as well as the slower ones.
         data = zlib.compress("\n".join(texts).encode(), 1)
         return cls(data, zlib.compress(places.encode(), 1), sha256, json_sha256([sizes, times]))
@@ -103,7 +103,8 @@ def _row_text(row: PlannedUtterance | Failure) -> str:
     return canonical_json(({**fields, "where": ""}, row.size))
 
 
-def _sha256(text: str) -> str:
+def text_sha256(text: str) -> str:
+    """Return the SHA-256 of a text, hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -358,7 +359,7 @@ def row_version(root: Path, row: SourceUtterance) -> tuple[int, int]:
     found = [size_and_time(root, piece.audio) for _, piece in row.pieces]
     if (-1, 0) in found:
         return -1, 0
-    return sum(size for size, _ in found), int(_sha256(repr(found))[:15], 16)
+    return sum(size for size, _ in found), int(text_sha256(repr(found))[:15], 16)
 
 
 def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import threading
@@ -24,7 +23,7 @@ from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import contents_of, inspect_once
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
-from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan, text_sha256
 from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 
@@ -234,7 +233,7 @@ class ShardContents:
         row = self.rows[number]
         assert isinstance(row, PlannedUtterance)
         text = f"{self._texts[number]}{self.of(number)}{self._words_of(row.utterance)}"
-        return hashlib.sha256(text.encode()).digest()
+        return bytes.fromhex(text_sha256(text))
 
     def _words_of(self, utterance: SourceUtterance) -> str:
         """Return the SHA-256 of the pronunciations that the user's dictionary has for a text; empty without any."""
