@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -45,12 +46,10 @@ class MachineCode:
 
     def __call__(self, arrays: Sequence[Place], integers: Sequence[int] = (), numbers: Sequence[float] = ()) -> None:
         """Call the function with the `places` of contiguous arrays of the dtypes that it expects."""
-        self._function(
-            (ctypes.c_void_p * len(arrays))(*[address for address, _ in arrays]),
-            (ctypes.c_int64 * len(arrays))(*[length for _, length in arrays]),
-            (ctypes.c_int64 * len(integers))(*integers),
-            (ctypes.c_double * len(numbers))(*numbers),
-        )
+        addresses, lengths = zip(*arrays, strict=True)
+        given = (("P", addresses), ("q", lengths), ("q", integers), ("d", numbers))
+        # It only reads these bytes, which are made in a third of the time of arrays of ctypes.
+        self._function(*[struct.pack(f"{len(values)}{kind}", *values) for kind, values in given])
 
 
 def places(*arrays: npt.NDArray[Any]) -> list[Place]:
@@ -70,7 +69,7 @@ def scratch(n_read: int, n_fft: int, n_mels: int, found: Tables) -> npt.NDArray[
 
     If it did not, every second 512-bit load and store would cross the end of one, and take 1.3 times as long.
     """
-    more = 10 + 4 * len(found.wr) if found.chirp.size else 2 * int(found.odd.max(initial=0))
+    more = 10 + 4 * len(found.wr) if found.chirp.size else 2 * max(found.odd.tolist(), default=0)
     size = LANES * (n_read // 2 * 2 + (n_fft // 2 + 2) // 2 + (n_mels + 1) // 2 + 2 + more)
     memory = np.empty(size + 2 * GAP + 8)
     skipped = -memory.ctypes.data % 64 // 8
