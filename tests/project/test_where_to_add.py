@@ -413,7 +413,7 @@ def an_option_of_a_model(package: Path) -> str:
         "def add_model(store, model, run, *_):\n    asked.append(run.scratch_seconds)\n    raise SystemExit(0)\n"
         "models.add_model = add_model\n"
         "given = cli.commands['add'].make_context('add', ['store', '--scratch-seconds', '5']).params\n"
-        "try:\n    add('store', models.ModelFunction('tokens', str, {}), given, None, None, 1)\n"
+        "try:\n    add('store', [models.ModelFunction('tokens', str, {})], given, lambda: None, None, 1)\n"
         "except SystemExit:\n    pass\n"
         "assert asked == [5], asked\n"
     )
