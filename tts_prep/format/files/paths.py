@@ -267,13 +267,3 @@ def file_version(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def size_and_time(folder: Path, name: str) -> tuple[int, int]:
-    """Return the size of a file in bytes, and when it was modified in nanoseconds; −1 and 0 of a folder or nothing."""
-    try:
-        # Asked three times for each recording of a corpus: a Path would take twice as long.
-        status = os.stat(os.path.join(folder, name))  # noqa: PTH116, PTH118
-    except (OSError, ValueError):
-        return -1, 0
-    return (-1, 0) if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns)

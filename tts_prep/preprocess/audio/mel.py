@@ -77,7 +77,8 @@ class MelExtractor:
         n_frames = runs[-1].stop
         out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
         if simd is None:
-            _plain_frames(framing.as_float(runs[0].samples), window, config, self.filter_bank, out, energy)
+            padded = framing.as_float(runs[0].samples)
+            _plain_frames(padded, window, config, self.filter_bank, out, energy)
             return out, energy
         found = simd.tables(config.n_fft // 2)
         compiled = simd.function(simd.mel_name(found, energy=with_energy))
