@@ -25,6 +25,7 @@ from tts_prep.review.sounds import Sounds
 from tts_prep.review.table import Query
 
 
+@pytest.mark.whole
 def test_faults_are_found_marked_and_corrected_and_the_store_is_made_again(
     own_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
