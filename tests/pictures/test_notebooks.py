@@ -34,6 +34,7 @@ def shown_by(cells: list[str], folder: Path) -> tuple[list[list[dict[str, Any]]]
     return [[dict(output) for output in cell.outputs] for cell in notebook.cells], notebook.metadata.get("widgets")
 
 
+@pytest.mark.whole
 def test_the_cells_of_the_page_show_one_line_of_progress_short_texts_and_each_picture_once(tmp_path: Path) -> None:
     write_ljspeech(tmp_path / "LJSpeech-1.1")
     (block,) = re.findall(r"## In a notebook\n.*?```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)

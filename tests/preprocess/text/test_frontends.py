@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import re
 import sys
 from dataclasses import replace
@@ -53,6 +54,13 @@ def test_decoding_the_ids_of_any_phonemes_gives_them_back(name: str) -> None:
         assert frontend.decode(ids) == phonemes
 
     check()
+
+
+def test_a_frontend_that_has_read_a_text_goes_to_another_process() -> None:
+    frontend = get_frontend("espeak")
+    assert frontend.phoneticize("Hello there.") == "həlˈoʊ ðˈɛɹ."
+    again = pickle.loads(pickle.dumps(frontend))
+    assert [again.phoneticize(text) for text in ("Hello there.", "Hello.")] == ["həlˈoʊ ðˈɛɹ.", "həlˈoʊ."]
 
 
 @pytest.mark.whole

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,7 @@ _CLOSES = re.compile(r"['’)\]}]")
 _MARK_RUN = re.compile(rf"\s*[{re.escape(frontends.MARKS)}](?:\s*[{re.escape(frontends.MARKS)}])*\s*")
 _DIGIT_OR_LINE = re.compile(r"[0-9\r\n]")
 _WORD_CATEGORIES = ("Mn", "Mc", "Me", "Lm", "Zs")
+_MAX_READ_TEXTS = 32
 # The library has global state, and a worker of a cluster may run several jobs in threads.
 _ESPEAK = threading.Lock()
 
@@ -111,8 +112,7 @@ class EspeakFrontend(frontends.VocabFrontend):
         self.language = language
         self._voices: dict[str, _Voice] = {}
         self._left_out: dict[tuple[str, str], bool] = {}
-        # Remarks on a text follow its phonemes, but between them words of it may be read alone.
-        self._read = lru_cache(maxsize=32)(self._read_text)
+        self._read_texts: dict[tuple[str, str | None], tuple[str, tuple[tuple[str, str], ...]]] = {}
 
     def _voice(self, language: str) -> _Voice:
         """Return the voice of a language, made at its first use: each has a copy of espeak-ng of its own."""
@@ -136,6 +136,18 @@ class EspeakFrontend(frontends.VocabFrontend):
             ConfigurationError: espeak-ng does not support the frontend's language.
         """
         return self._read(text, language)[0]
+
+    def _read(self, text: str, language: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """Return what `_read_text` returns, or has just returned.
+
+        Remarks on a text follow its phonemes, but between them words of it may be read alone.
+        """
+        found = self._read_texts.get((text, language))
+        if found is None:
+            if len(self._read_texts) >= _MAX_READ_TEXTS:
+                self._read_texts.clear()
+            found = self._read_texts[text, language] = self._read_text(text, language)
+        return found
 
     def _read_text(self, text: str, language: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return the phonemes of a text, and the languages to which espeak-ng switched in it, with what it said."""
