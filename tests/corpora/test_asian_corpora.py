@@ -73,6 +73,7 @@ def test_each_broken_pair_of_lines_of_baker_costs_one_row(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.whole
 def test_baker_becomes_a_store_of_mandarin_phones_with_its_prosody_marks(capsys, tmp_path: Path) -> None:
     root, store = write_baker(tmp_path / "BZNSYP"), tmp_path / "store"
     marks = ("--symbols", "mandarin-prosody")
@@ -139,6 +140,7 @@ def test_rows_of_aishell3_without_pairs_fail(tmp_path: Path) -> None:
         next(read_aishell3(tmp_path))
 
 
+@pytest.mark.whole
 def test_a_recording_that_aishell3_lacks_costs_one_row(capsys, tmp_path: Path) -> None:
     root, store = write_aishell3(tmp_path / "data_aishell3"), tmp_path / "store"
     assert run(capsys, "aishell3", root, store, "--max-failures", 1, *JOBS)[0] == 0
@@ -175,6 +177,7 @@ def test_jsut_has_its_subsets_and_texts_with_colons(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.whole
 def test_jsut_becomes_a_store_of_japanese_phones(capsys, tmp_path: Path) -> None:
     root, store = write_jsut(tmp_path / "jsut_ver1.1"), tmp_path / "store"
     assert run(capsys, "jsut", root, store, "--subset", "utparaphrase512", *JOBS)[0] == 0
@@ -227,6 +230,7 @@ def test_css10_tells_its_languages_by_their_books(tmp_path: Path) -> None:
         next(read_css10(tmp_path / "de/meisterfloh"))
 
 
+@pytest.mark.whole
 def test_languages_of_css10_are_spoken_by_a_frontend_each_with_one_table(capsys, tmp_path: Path) -> None:
     root, store = write_css10(tmp_path / "CSS10"), tmp_path / "store"
     status, out, _ = run(capsys, "css10", root, store, *JOBS)
