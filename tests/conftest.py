@@ -12,7 +12,6 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fcntl
 import gc
-import marshal
 import multiprocessing
 import re
 import shutil
@@ -118,29 +117,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from tts_prep.compiler import import_librosa
 
         import_librosa()
-
-
-_PACKED = "packed"
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_report_to_serializable(
-    report: pytest.CollectReport | pytest.TestReport,
-) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-    """Send the report of a passed phase as bytes: pytest-xdist sends 60 values, each by calls in Python."""
-    data = yield
-    if data and type(report) is pytest.TestReport and report.passed:
-        return {_PACKED: marshal.dumps(data)}
-    return data
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_report_from_serializable(config: pytest.Config, data: dict[str, Any]) -> object:
-    """Read a report that was sent as bytes, to which a test worker adds its name."""
-    if _PACKED not in data:
-        return None
-    whole = marshal.loads(data.pop(_PACKED)) | data
-    return config.hook.pytest_report_from_serializable(config=config, data=whole)
 
 
 try:

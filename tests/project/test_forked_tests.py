@@ -89,32 +89,3 @@ def test_a_program_ends_with_the_process_that_asked_for_it(tmp_path: Path) -> No
 def test_a_process_with_threads_or_tests_that_cannot_be_collected_is_not_forked(tmp_path: Path, source: str) -> None:
     with served(tmp_path, f"{source}\ndef test_one(): pass\n") as (is_served, _):
         assert not is_served
-
-
-def test_the_report_of_a_passed_test_is_the_same_once_it_was_sent(pytestconfig: pytest.Config) -> None:
-    report = pytest.TestReport(
-        nodeid="tests/test_a.py::test_b[é]",
-        location=("tests/test_a.py", 1, "test_b[é]"),
-        keywords={"test_b[é]": 1, "parametrize": 1},
-        outcome="passed",
-        longrepr=None,
-        when="call",
-        sections=[("Captured stdout call", "said\n")],
-        duration=1.5,
-        user_properties=[("name", 3)],
-    )
-    expected = dict(vars(report))
-    hook = pytestconfig.hook
-    sent = hook.pytest_report_to_serializable(config=pytestconfig, report=report)
-    arrived = hook.pytest_report_from_serializable(config=pytestconfig, data={**sent, "worker_id": "gw0"})
-    # pytest itself leaves the type there.
-    assert vars(arrived) == {**expected, "$report_type": "TestReport", "worker_id": "gw0"}
-
-
-def test_the_report_of_a_failed_or_skipped_test_is_as_pytest_writes_it(pytestconfig: pytest.Config) -> None:
-    for outcome, said in (("failed", "a text"), ("skipped", ("tests/test_a.py", 1, "Skipped: no library"))):
-        report = pytest.TestReport(
-            "tests/test_a.py::test_b", ("tests/test_a.py", 1, "test_b"), {}, outcome, said, "call"
-        )
-        sent = pytestconfig.hook.pytest_report_to_serializable(config=pytestconfig, report=report)
-        assert (sent["outcome"], sent["longrepr"]) == (outcome, said)
