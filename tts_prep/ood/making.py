@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tts_prep.errors import ConfigurationError, CorpusError, CorruptStoreError, TextError
-from tts_prep.format.contents.shard import FindLocations, inspect_file
+from tts_prep.format.contents.shard import FindLocations, inspect_file, locations_apart
 from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.atomic import replacing
 from tts_prep.format.files.checksums import canonical_json, json_sha256
 from tts_prep.format.hdf5.datasets import Array, Locations, read_string
-from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.hdf5.reader import read_locations
 from tts_prep.format.hdf5.writer import create_file, write_dataset, write_number, write_string, write_texts
 from tts_prep.format.layout import NUMBER_DTYPES, OOD_FORMAT, OOD_TEXTS, version_text

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from tts_prep.errors import CorruptStoreError, FeatureError
-from tts_prep.format.contents.shard import FindLocations, inspect_file, integer_column
+from tts_prep.format.contents.shard import FindLocations, inspect_file, integer_column, locations_apart
 from tts_prep.format.decoding import Record, check_version, parse_json, shown
 from tts_prep.format.files.checksums import FileDigest, canonical_json, json_sha256
 from tts_prep.format.hdf5.columns import column_datasets
 from tts_prep.format.hdf5.datasets import Array, Locations, check_tiling, dataset_at, map_file, read_string
-from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.layout import ARRAY_FORMAT, OWN, UTTERANCE, version_text
 from tts_prep.format.records.arrays import ArraySpec
 from tts_prep.format.records.remarks import check_remarks

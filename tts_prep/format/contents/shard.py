@@ -14,7 +14,6 @@ from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.checksums import CHECKSUMS, FileDigest, canonical_json, digest_file
 from tts_prep.format.hdf5 import datasets
 from tts_prep.format.hdf5.columns import check_columns, check_texts, column_datasets
-from tts_prep.format.hdf5.process import locations_apart
 from tts_prep.format.layout import ARRAYS, KEY_BYTES, ROW_KEYS, SHARD_FORMAT, UTTERANCE, version_text
 from tts_prep.format.records.arrays import parse_arrays
 from tts_prep.format.records.remarks import check_remarks, check_row_remarks
@@ -136,6 +135,15 @@ class CheckedShard:
         """Return the total number of rows of the shard's utterances by axis."""
         shared = {layout.axis: name for name, layout in ARRAYS.items() if name in self.header.arrays}
         return {UTTERANCE: self.header.rows, **{axis: self.locations[name].shape[0] for axis, name in shared.items()}}
+
+
+def locations_apart(path: Path) -> datasets.Locations:
+    """Find the datasets of one HDF5 file in another process; see `tts_prep.format.hdf5.process.hdf5_process`."""
+    # Imported with the first file that is not of this run.
+    from tts_prep.format.hdf5.process import hdf5_process
+
+    with hdf5_process() as find:
+        return find(path)
 
 
 def inspect_shard(

@@ -41,9 +41,3 @@ def hdf5_process() -> Iterator[Callable[[Path], Locations]]:
             }
 
         yield find
-
-
-def locations_apart(path: Path) -> Locations:
-    """Find the datasets of one HDF5 file in another process; see `hdf5_process`."""
-    with hdf5_process() as find:
-        return find(path)
