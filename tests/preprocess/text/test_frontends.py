@@ -6,12 +6,14 @@ import re
 import sys
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory import in_use
+from phonemizer.backend.espeak.wrapper import EspeakWrapper
 from phonemizer.punctuation import Punctuation
 from phonemizer.separator import default_separator
 
@@ -342,6 +344,27 @@ def test_a_text_that_several_speakers_read_is_read_once(monkeypatch: pytest.Monk
     assert len(calls) == 2  # normalized or not are two texts
     other = replace(config, language="en-gb")
     assert phonemizing.phonemize("Take 2 д of a dance.", other)[0] != results[0][0]
+
+
+@pytest.mark.parametrize("language", [None, "en-us"])
+@pytest.mark.parametrize("heteronyms", [False, None])
+def test_espeak_reads_each_piece_of_a_text_once_for_its_phonemes_and_remarks(
+    heteronyms: bool | None, language: str | None
+) -> None:
+    pieces, asked = ("Printing was new then", "or so they say"), []
+    reader = phonemizing.TextReader(TextConfig(unknown="drop", heteronyms=heteronyms))
+
+    def profile(frame: Any, event: str, _what: object) -> None:
+        if event == "call" and frame.f_code is EspeakWrapper.text_to_phonemes.__code__:
+            asked.append(frame.f_locals["text"])
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        reader.read(", ".join(pieces) + ".", language, False)
+    finally:
+        sys.setprofile(before)
+    assert asked == [*pieces]
 
 
 def test_the_cache_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ class EspeakFrontend(frontends.VocabFrontend):
         self.language = language
         self._voices: dict[str, _Voice] = {}
         self._left_out: dict[tuple[str, str], bool] = {}
-        self._read_texts: dict[tuple[str, str | None], tuple[str, tuple[tuple[str, str], ...]]] = {}
+        self._read_texts: dict[tuple[str, str], tuple[str, tuple[tuple[str, str], ...]]] = {}
 
     def _voice(self, language: str) -> _Voice:
         """Return the voice of a language, made at its first use: each has a copy of espeak-ng of its own."""
@@ -135,9 +135,9 @@ class EspeakFrontend(frontends.VocabFrontend):
             TextError: the text is empty or punctuation only; or espeak-ng does not support ``language``.
             ConfigurationError: espeak-ng does not support the frontend's language.
         """
-        return self._read(text, language)[0]
+        return self._read(text, language or self.language)[0]
 
-    def _read(self, text: str, language: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+    def _read(self, text: str, language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return what `_read_text` returns, or has just returned.
 
         Remarks on a text follow its phonemes, but between them words of it may be read alone.
@@ -149,7 +149,7 @@ class EspeakFrontend(frontends.VocabFrontend):
             found = self._read_texts[text, language] = self._read_text(text, language)
         return found
 
-    def _read_text(self, text: str, language: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+    def _read_text(self, text: str, language: str) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return the phonemes of a text, and the languages to which espeak-ng switched in it, with what it said."""
         preparation = self.vocab.preparation
         text = preparation.prepare(without_controls(text))
@@ -167,13 +167,13 @@ class EspeakFrontend(frontends.VocabFrontend):
             )
         with _ESPEAK:
             try:
-                voice = self._voice(language or self.language)
+                voice = self._voice(language)
             except ConfigurationError as error:
                 # The language of one utterance is not supported, which must not end the run.
-                if language in (None, self.language):
+                if language == self.language:
                     raise
                 raise TextError(str(error)) from None
-            language_codes.check_script(text, language or self.language)
+            language_codes.check_script(text, language)
             spoken = voice.phonemize(
                 _with_word_boundaries(_HYPHEN.sub(" ", text) if self.separate else text), tied=preparation.tied
             )
@@ -183,11 +183,7 @@ class EspeakFrontend(frontends.VocabFrontend):
         switches = tuple(_switches(spoken)) if "(" in spoken else ()
         phonemes = _SWITCH.sub("", spoken) if "(" in spoken else spoken
         phonemes = preparation.respell(phonemes, voice.code) if preparation.phones else phonemes
-        if (
-            switches
-            and not _LATIN.search(text)
-            and not any(language_codes.foreign_letters(text, language or self.language))
-        ):
+        if switches and not _LATIN.search(text) and not any(language_codes.foreign_letters(text, language)):
             other, said = switches[0]
             raise TextError(f"espeak-ng reads words of {text[:60]!r} in another language, {other!r}: {said[:40]!r}")
         if frontends.NOT_SPOKEN.issuperset(phonemes):
@@ -201,8 +197,8 @@ class EspeakFrontend(frontends.VocabFrontend):
         another language.
         """
         yield from super().remarks(text, phonemes, language)
-        _, switches = self._read(text, language)
         language = language or self.language
+        _, switches = self._read(text, language)
         voice = self._voice(language)
         if voice.is_of_other_region:
             yield frontends.OTHER_REGION, f"{language}: {voice.code}"
