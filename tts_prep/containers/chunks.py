@@ -9,7 +9,6 @@ SPHERE 2.6.
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from io import FileIO
 from typing import Final
 
@@ -206,7 +205,7 @@ def inspect_w64(file: FileIO, start: int, size: int) -> pcm.Stream:
             usual = pcm.at(file, 0, 16) + pcm.at(file, 24, 16) == _W64_GUIDS
             alone = simple and not start and usual and first + length + -length % 8 >= size
             names = (b"fmt ", b"data") if alone else ()
-            return replace(stream, plain=pcm.plain_wav(form.chunk, names, first, length, "W64"))
+            return stream._replace(plain=pcm.plain_wav(form.chunk, names, first, length, "W64"))
         else:
             other = True
         position += max(24, length + -length % 8)

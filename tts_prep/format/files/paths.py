@@ -211,7 +211,7 @@ def read_error(error: Exception) -> type[StoreError]:
     return CannotReadError if of_the_system else CorruptStoreError
 
 
-def open_regular(path: Path) -> FileIO:
+def open_regular(path: Path | str) -> FileIO:
     """Open a regular file, or a link to one, for reading; unbuffered.
 
     Raises:
@@ -230,7 +230,7 @@ def open_regular(path: Path) -> FileIO:
         raise
 
 
-def check_regular(path: Path) -> None:
+def check_regular(path: Path | str) -> None:
     """Check that a file is a regular one; errors as in `open_regular`."""
     _check(os.stat(path), path)  # noqa: PTH116 - Path.stat has no advantage here
 
@@ -252,7 +252,7 @@ def read_regular(path: Path, most: int) -> bytes:
     return data
 
 
-def _check(status: os.stat_result, path: Path) -> None:
+def _check(status: os.stat_result, path: Path | str) -> None:
     kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -260,10 +260,10 @@ def _check(status: os.stat_result, path: Path) -> None:
         raise OSError(errno.EINVAL, f"expected a regular file, found {_KINDS.get(kind, 'another kind')}", str(path))
 
 
-def file_version(path: Path) -> tuple[int, ...]:
+def file_version(file: Path | int) -> tuple[int, ...]:
     """Return what is different for another version of a file; nothing if it is gone, which reading it says."""
     try:
-        status = path.stat()
+        status = os.stat(file)  # noqa: PTH116 - also of a descriptor
     except OSError:
         return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

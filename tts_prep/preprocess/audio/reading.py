@@ -5,12 +5,12 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,7 @@ def read_waveform(
 
 
 def read_samples(
-    path: Path,
+    path: Path | str,
     sample_rate: int,
     config: ReadingConfig = ReadingConfig(),
     *,
@@ -110,7 +110,7 @@ def read_samples(
                 contents.append(contents_of(raw, (0, None)))
         return inspect(raw)
 
-    with _reading(path), _opened(path, inside, hashed_and_inspected) as recording:
+    with _opened(path, inside, hashed_and_inspected) as recording:
         file = recording.file
         keeps = keeps_16_bits and file.samplerate == sample_rate
         waveform, silent = _decoded(recording, 0, recording.n_samples, config, remarks, keeps_16_bits=keeps)
@@ -118,9 +118,9 @@ def read_samples(
             (raw, head), start = staying[0], file.first_byte
             contents.append(contents_of(raw, head[:start], waveform, (start + waveform.nbytes, None)))
         if len(waveform) == 0:
-            raise AudioError(f"{path.name}: no samples")
+            raise AudioError(f"{Path(path).name}: no samples")
         if silent:
-            raise AudioError(f"{path.name}: digital silence, every sample is 0")
+            raise AudioError(f"{Path(path).name}: digital silence, every sample is 0")
         rounding = _rounding(file)
         return prepared(waveform, file.samplerate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
 
@@ -231,7 +231,7 @@ def read_excerpt(
         AudioError: as for `read_waveform`, for the samples that are read.
     """
     # The temporary files of recordings inside others can have the same number, size and time one after another.
-    with _reading(path), _opened(path, inside, inspect if inside else inspect_once) as recording:
+    with _opened(path, inside, inspect if inside else inspect_once) as recording:
         plain = _is_plain(recording.file) or recording.file.format == "FLAC"
         if recording.file.samplerate != sample_rate or not plain:
             return None
@@ -286,71 +286,66 @@ def _full_recording(
     return samples, remarks
 
 
-@dataclass(frozen=True)
-class _Recording:
+class _Recording(NamedTuple):
     """An open recording, and its number of samples per channel."""
 
-    name: str
     file: soundfile.SoundFile | PcmFile
     n_samples: int
     is_lossy: bool
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Convert exceptions of reading a recording to `AudioError`."""
+def _opened(path: Path | str, inside: str, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
+    """Open a recording, check its header against the size of the file, and convert exceptions to `AudioError`."""
     try:
-        yield
+        raw = open_recording(Path(path), inside) if inside else open_regular(path)
+    except FileNotFoundError:
+        raise AudioError(f"{Path(path).name}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise AudioError(f"{Path(path).name}: cannot be opened ({_reason(error)})") from error
+    try:
+        with raw:
+            stream = inspected(raw)
+            with PcmFile(raw, stream.plain) if stream.plain else _decoder(raw, stream) as file:
+                n_samples = file.frames if stream.n_samples is None else stream.n_samples
+                if stream.plain is None:
+                    # Of plain samples, inspection has checked it.
+                    _check_claim(n_samples * file.channels, raw)
+                if n_samples > file.frames:
+                    raise BrokenRecordingError(f"truncated, {file.frames:,} samples, the header says {n_samples:,}")
+                if not MIN_RATE <= file.samplerate <= MAX_RATE:
+                    raise BrokenRecordingError(
+                        f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
+                    )
+                yield _Recording(file, n_samples, stream.is_lossy)
     except BrokenRecordingError as error:
-        raise AudioError(f"{path.name}: {error}") from error
+        raise AudioError(f"{Path(path).name}: {error}") from error
     except (soundfile.SoundFileError, OSError, ValueError) as error:
-        raise AudioError(f"{path.name}: cannot be read as audio ({_reason(error)})") from error
+        raise AudioError(f"{Path(path).name}: cannot be read as audio ({_reason(error)})") from error
 
 
-@contextmanager
-def _opened(path: Path, inside: str, inspected: Callable[[FileIO], Stream]) -> Iterator[_Recording]:
-    """Open a recording, and check its header against the size of the file."""
-    with ExitStack() as stack:
-        try:
-            raw = stack.enter_context(open_recording(path, inside) if inside else open_regular(path))
-        except FileNotFoundError:
-            raise AudioError(f"{path.name}: no such file") from None
-        except (OSError, ValueError) as error:
-            raise AudioError(f"{path.name}: cannot be opened ({_reason(error)})") from error
-        stream = inspected(raw)
-        size = os.fstat(raw.fileno()).st_size
-        _check_claim(stream.n_samples or 0, size)
-        file: soundfile.SoundFile | PcmFile
-        if stream.plain is not None:
-            file = PcmFile(raw, stream.plain)
-        elif stream.contents is None:
-            raw.seek(0)
-            # By descriptor, because soundfile guesses the format from the extension of a name.
-            file = stack.enter_context(soundfile.SoundFile(raw.fileno(), closefd=False))
-        else:
-            file = stack.enter_context(soundfile.SoundFile(BytesIO(stream.contents)))
-        if stream.padding and file.frames < (stream.n_samples or 0):
-            contents = stream.contents or read_from(raw, 0)
-            file = stack.enter_context(soundfile.SoundFile(BytesIO(contents + bytes(stream.padding))))
-        n_samples = file.frames if stream.n_samples is None else stream.n_samples
-        _check_claim(n_samples * file.channels, size)
-        if n_samples > file.frames:
-            raise BrokenRecordingError(f"truncated, {file.frames:,} samples, the header says {n_samples:,}")
-        if not MIN_RATE <= file.samplerate <= MAX_RATE:
-            raise BrokenRecordingError(
-                f"a sample rate of {file.samplerate:,} Hz, expected {MIN_RATE:,} to {MAX_RATE:,}"
-            )
-        yield _Recording(path.name, file, n_samples, stream.is_lossy)
+def _decoder(raw: FileIO, stream: Stream) -> soundfile.SoundFile:
+    """Return what libsndfile decodes."""
+    _check_claim(stream.n_samples or 0, raw)
+    raw.seek(0)
+    # By descriptor, because soundfile guesses the format from the extension of a name.
+    source = raw.fileno() if stream.contents is None else BytesIO(stream.contents)
+    file = soundfile.SoundFile(source, closefd=False)
+    if not stream.padding or file.frames >= (stream.n_samples or 0):
+        return file
+    file.close()
+    return soundfile.SoundFile(BytesIO((stream.contents or read_from(raw, 0)) + bytes(stream.padding)))
 
 
-def _check_claim(n_samples: int, size: int) -> None:
+def _check_claim(n_samples: int, raw: FileIO) -> None:
+    size = os.fstat(raw.fileno()).st_size
     if not 0 <= n_samples <= MAX_SAMPLES_PER_BYTE * size:
         raise BrokenRecordingError(f"damaged, its {size:,} bytes cannot hold the {n_samples:,} samples it claims")
 
 
 def inspect_once(raw: FileIO) -> Stream:
     """Inspect a recording; the result is cached for successive excerpts of one recording."""
-    version = _version(raw)
+    version = file_version(raw.fileno())
     stream = _inspected.get(version)
     if stream is None:
         stream = inspect(raw)
@@ -360,11 +355,6 @@ def inspect_once(raw: FileIO) -> Stream:
 
 
 _inspected: dict[tuple[int, ...], Stream] = {}
-
-
-def _version(file: FileIO) -> tuple[int, ...]:
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_plain(file: soundfile.SoundFile | PcmFile) -> bool:
@@ -388,40 +378,51 @@ def _decoded(
     file = recording.file
     channel = _channel(file, config)
     averages = config.channel in ("mean", "power") and file.channels > 1
-    # ffmpeg divides the sum of two channels by √2; the mean is half of the sum.
-    factor = math.sqrt(2) if averages and config.channel == "power" else 1.0
     if start:
         file.seek(start)
     # 16-bit samples are read unconverted, because numpy converts faster than libsndfile.
     name, dtype = ("int16", np.int16) if file.subtype == "PCM_16" else ("float32", np.float32)
-    # Other formats are read in one call: every read starts with a seek, which changes samples of MP3 and Opus.
-    size = _BLOCK if count > _BLOCK and _is_plain(file) else count
     keeps = keeps_16_bits and dtype == np.int16 and not averages
     waveform: Samples = np.empty(count, np.int16) if keeps else np.empty(count, np.float32)
-    is_read_in_place = keeps and file.channels == 1
-    block = np.empty((0 if is_read_in_place else size, file.channels), dtype)
+    if keeps and file.channels == 1:
+        _fill(file, waveform, name, 0, count)
+        return waveform, _is_silent(waveform)
+    # ffmpeg divides the sum of two channels by √2; the mean is half of the sum.
+    factor = math.sqrt(2) if averages and config.channel == "power" else 1.0
+    # Other formats are read in one call: every read starts with a seek, which changes samples of MP3 and Opus.
+    size = _BLOCK if count > _BLOCK and _is_plain(file) else count
+    block = np.empty((size, file.channels), dtype)
     peak, silent = 0.0, True
     for first in range(0, count, max(1, size)):
         target = waveform[first : first + size]
-        samples: Any = target.reshape(-1, 1) if is_read_in_place else block[: len(target)]
-        # `read` would derive the type of the samples from the array in every call, which takes as long as a short read.
-        n_read = file.buffer_read_into(samples, name)
-        if n_read != len(samples):
-            raise BrokenRecordingError(f"truncated, {first + n_read:,} samples, the header says {count:,}")
+        samples: Any = block[: len(target)]
+        _fill(file, samples, name, first, count)
         with np.errstate(over="ignore", invalid="ignore"):
             chosen = samples.mean(axis=1, dtype=np.float32) if averages else samples[:, channel]
         if dtype == np.float32:
             peak = max(peak, _peak(chosen))
-        # The beginning of most recordings says so; all of one takes as long as to open the file.
-        silent = silent and not (chosen[:4096].any() or chosen.any())
-        if not keeps:
+        silent = silent and _is_silent(chosen)
+        if keeps:
+            target[:] = chosen
+        else:
             # Scaling by a power of two is exact, so the mean may be taken before it.
             np.multiply(chosen, np.float32(factor * (FULL_SCALE if dtype == np.int16 else 1)), out=target)
-        elif not is_read_in_place:
-            target[:] = chosen
     if dtype == np.float32:
         _check_peak(recording, peak, remarks)
     return waveform, silent
+
+
+def _fill(file: soundfile.SoundFile | PcmFile, samples: Any, name: str, first: int, count: int) -> None:
+    """Fill an array with the next samples of ``count``, of which ``first`` have been read."""
+    # `read` would derive the type of the samples from the array in every call, which takes as long as a short read.
+    if (n_read := file.buffer_read_into(samples, name)) != len(samples):
+        raise BrokenRecordingError(f"truncated, {first + n_read:,} samples, the header says {count:,}")
+
+
+def _is_silent(samples: Any) -> bool:
+    """Return whether all samples are 0."""
+    # The beginning of most recordings says so; all of one takes as long as to open the file.
+    return not (np.count_nonzero(samples[:4096]) or samples.any())
 
 
 def _channel(file: soundfile.SoundFile | PcmFile, config: ReadingConfig) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,8 @@ def read_utterance(
                 read_utterance(root, piece, sample_rate, config, remarks),
             )
         return np.concatenate(parts)
-    path = root / utterance.audio
+    # A Path would take as long as to open the file.
+    path = os.path.join(root, utterance.audio)  # noqa: PTH118
     if utterance.channel is not None:
         config = replace(config, channel=utterance.channel)
     within = (utterance.start, utterance.end)
@@ -63,7 +64,7 @@ def read_utterance(
     try:
         if within == (0, None):
             return read_samples(path, sample_rate, config, **known, keeps_16_bits=keeps_16_bits, contents=contents)
-        return read_within(path, sample_rate, within, config, **known)
+        return read_within(Path(path), sample_rate, within, config, **known)
     except AudioError:
         # Unlike Path.exists, os.path.exists does not raise for names that are too long or contain NUL.
         if os.path.exists(path):  # noqa: PTH110
@@ -71,8 +72,7 @@ def read_utterance(
     raise AudioError(doors.asked("hints", "recording")(root, utterance.audio) or f"{utterance.audio}: no such file")
 
 
-@dataclass(frozen=True, eq=False)
-class CleanedRecording:
+class CleanedRecording(NamedTuple):
     """A cleaned recording, from which the mel is computed.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import FileIO
 
 import numpy as np
@@ -128,7 +128,20 @@ def _with_plain(
         return stream
     size = os.fstat(file.fileno()).st_size
     behind = [name for name, _, _ in pcm.chunks(file, position + length + length % 2, size, form.order)]
-    return replace(stream, plain=pcm.plain_wav(form.chunk, names + behind, position, length))
+    return stream._replace(plain=pcm.plain_wav(form.chunk, names + behind, position, length))
+
+
+_USUAL = 44
+"""The length of a WAV header without other chunks."""
+
+
+def _usual_wav(header: bytes, size: int) -> pcm.Stream | None:
+    """Return what `inspect_wav` does if a file is a usual header and samples alone, as most are; otherwise None."""
+    length = int.from_bytes(header[40:], "little")
+    if header[:4] + header[8:20] + header[36:40] != b"RIFFWAVEfmt \x10\0\0\0data" or size != _USUAL + length:
+        return None
+    plain = pcm.plain_wav(header[20:36], (b"fmt ", b"data"), _USUAL, length)
+    return pcm.Stream("WAV", plain.n_samples, plain=plain) if plain else None
 
 
 def wav_samples(
@@ -251,7 +264,9 @@ def inspect(file: FileIO) -> pcm.Stream:
     size = os.fstat(file.fileno()).st_size
     if size == 0:
         raise pcm.BrokenRecordingError("empty file")
-    start = 0
+    header, start = os.pread(file.fileno(), _USUAL, 0), 0
+    if usual := _usual_wav(header, size):
+        return usual
     # Bounded, because a malicious file can contain millions of empty tags.
     for _ in range(_MAX_TAGS):
         header = os.pread(file.fileno(), 10, start)
@@ -272,11 +287,6 @@ def inspect(file: FileIO) -> pcm.Stream:
 
 def _named(header: bytes) -> str:
     """Return the name of a known container that is not read, in brackets."""
-    name = ""
-    if header[:6] == b"#!AMR\n":
-        name = "AMR"
-    elif header[:4] == b"wvpk":
-        name = "WavPack"
-    elif header[:4] == b"\x30\x26\xb2\x75":
-        name = "WMA"
+    known = {b"#!AMR\n": "AMR", b"wvpk": "WavPack", b"\x30\x26\xb2\x75": "WMA"}
+    name = next((name for magic, name in known.items() if header.startswith(magic)), "")
     return f" ({name}), convert it to WAV or FLAC" if name else ""

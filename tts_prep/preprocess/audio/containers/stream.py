@@ -3,10 +3,10 @@
 import os
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from io import FileIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,7 @@ class BrokenRecordingError(ValueError):
     """A container is truncated or damaged, or has several streams."""
 
 
-@dataclass(frozen=True)
-class PlainSamples:
+class PlainSamples(NamedTuple):
     """Where the samples of an uncompressed recording lie, if its header leaves no doubt.
 
     Attributes:
@@ -36,8 +35,7 @@ class PlainSamples:
     n_samples: int
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """The single stream of a complete container.
 
     Attributes:
@@ -58,8 +56,7 @@ class Stream:
     plain: PlainSamples | None = None
 
 
-@dataclass(frozen=True)
-class Container:
+class Container(NamedTuple):
     """A kind of recordings besides WAV.
 
     Attributes:
@@ -165,6 +162,7 @@ def id3v2_size(header: bytes) -> int:
     return 10 + (a << 21 | b << 14 | c << 7 | d) + (10 if header[5] & 0x10 else 0)
 
 
+_ORDER = "<" if sys.byteorder == "little" else ">"
 _BYTES = {"PCM_16": 2, "PCM_24": 3, "FLOAT": 4}
 _MAX_CHANNELS = 64
 
@@ -191,17 +189,22 @@ class PcmFile:
         self._align = plain.channels * _BYTES[plain.subtype]
         self._next = 0
 
+    def __enter__(self) -> "PcmFile":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
     def seek(self, frames: int) -> int:
         """Go to a sample."""
         self._next = frames
         return frames
 
-    def buffer_read_into(self, buffer: npt.NDArray[Any], dtype: str) -> int:
+    def buffer_read_into(self, buffer: npt.NDArray[Any], _dtype: str) -> int:
         """Fill an array with the next samples; return how many there were, fewer if the file has become shorter.
 
         Args:
             buffer: [n, channels], contiguous.
-            dtype: ``int16`` for 16 bits, otherwise ``float32``; integers of 24 bits are divided by their full scale.
+            _dtype: ``int16`` for 16 bits, otherwise ``float32``; integers of 24 bits are divided by their full scale.
         """
         if self.subtype == "PCM_24":
             raw = np.zeros((len(buffer) * self.channels, 4), np.uint8)
@@ -213,7 +216,7 @@ class PcmFile:
             np.multiply(raw.view("<i4")[:, 0], np.float32(2.0**-31), out=buffer.reshape(-1), casting="unsafe")
             return count
         count = self._read(buffer)
-        if np.dtype(f"{self._order}{dtype[0]}{buffer.itemsize}") != buffer.dtype:
+        if self._order != _ORDER:
             buffer.byteswap(inplace=True)
         return count
 
