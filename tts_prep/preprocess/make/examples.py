@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,7 @@ _BLOCK = 1 << 16
 _CLIPPED = "samples beyond full scale after decoding, resampling or filtering, clipped in the stored waveform"
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """One finished utterance.
 
     Attributes:
@@ -72,15 +71,11 @@ def make_example(
         recording = without_recording(utterance, config)
     for found in recording.remarks:
         remark("cleaning", found)
-    waveform = cache(partial(as_float, recording.waveform))
     known = _mel_and_energy(recording, recipe)
-    if not utterance.audio:
-        # A feature of recordings fails.
-        waveform, known = cache(partial(read_again, recipe, utterance, 0)), {"mel": known["mel"]}
     mel = known["mel"]
     statistics = mel_statistics(mel)
-    # A single such value would make the statistics of the store useless.
-    if not np.isfinite([statistics.mean, statistics.m2]).all():
+    # A single such value would make the statistics of the store useless. It makes squared deviations so, too.
+    if not math.isfinite(statistics.m2.sum()):
         raise AudioError(f"{utterance.audio}: its mel spectrogram has NaN or infinite values")
     spec = recipe.arrays["mel"]
     arrays = {"mel": stored_mel(mel, spec["dtype"], spec.get("offset", 0.0)), "phonemes": phonemes}
@@ -92,6 +87,8 @@ def make_example(
         # Not loaded for most stores, which have none.
         from tts_prep.preprocess.features.feature import FeatureInput, computed, lengths_of
 
+        # Without a recording, a feature of recordings fails.
+        again = partial(read_again, recipe, utterance, 0)
         source = FeatureInput(
             id=utterance.id,
             speaker=utterance.speaker,
@@ -100,8 +97,8 @@ def make_example(
             phonemes=phonemes,
             n_frames=len(mel),
             extractor=recipe.extractor,
-            read=waveform,
-            known=known,
+            read=partial(as_float, recording.waveform) if utterance.audio else again,
+            known=known if utterance.audio else {"mel": mel},
             cut=recording.cut,
             read_again=partial(read_as, recipe, utterance),
             row=utterance,

@@ -226,7 +226,7 @@ class _Shard:
             example = self.kept.example(number, row, remarks) if self.kept else self._read_once(number, row, remarks)
             # Known before it is decoded: arrays of older bytes than those of their key would never be made again.
             key = self.contents.row_key(number)
-            made = replace(example or make_example(utterance, self.recipe, remarks), key=key)
+            made = (example or make_example(utterance, self.recipe, remarks))._replace(key=key)
         except UtteranceError as error:
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)
