@@ -10,7 +10,6 @@ from tts_prep.errors import ConfigurationError, TextError
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import Configuration, TextConfig
 from tts_prep.preprocess.make.phonemizing import reader_of, text_errors
-from tts_prep.preprocess.plan.shard_plans import first_rows
 from tts_prep.preprocess.source_utterance import SourceUtterance
 from tts_prep.preprocess.text.vocab import END, PADDING, START, UNKNOWN
 from tts_prep.preprocess.workers.pool import Backend, worker_pool
@@ -38,7 +37,7 @@ def with_collected_symbols(
     """
     texts = [
         _Text(row.text, row.language, row.normalized, row.speaker)
-        for row in first_rows(items, config.limit)
+        for row in itertools.islice(items, config.limit)
         if isinstance(row, SourceUtterance)
     ]
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]

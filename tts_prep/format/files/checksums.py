@@ -85,9 +85,13 @@ def crc32_text(checksum: int) -> str:
     return f"{checksum:08x}"
 
 
-def canonical_json(value: object) -> str:
-    """Return the canonical JSON of a value: sorted keys, no spaces, no NaN; floats round-trip exactly."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+canonical_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+"""Returns the canonical JSON of a value: sorted keys, no spaces, no NaN; floats round-trip exactly."""
+
+
+def text_sha256(text: str) -> str:
+    """Return the SHA-256 of a text, hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def json_sha256(value: object) -> str:

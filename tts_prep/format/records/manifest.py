@@ -1,6 +1,5 @@
 """The manifest: the contents of a store, its settings, and the checksum of every file."""
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any, Final
 from tts_prep.errors import CorruptStoreError, StoreError
 from tts_prep.format import layout
 from tts_prep.format.decoding import MAX_COUNT, Record, check_version, parse_json, shown
-from tts_prep.format.files.checksums import canonical_json
+from tts_prep.format.files.checksums import canonical_json, text_sha256
 from tts_prep.format.files.paths import read_text, stored_file, why_no_store
 from tts_prep.format.hdf5.datasets import Location, Locations
 from tts_prep.format.records.arrays import ArraySpec, parse_arrays
@@ -115,7 +114,7 @@ def write_manifest(store: Path, manifest: Manifest) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     # The last occurrence, because a setting could contain the same text.
     head, tail = text.rsplit(_NO_CHECKSUM, 1)
-    data = f"{head}{_sha256(text)}{tail}".encode()
+    data = f"{head}{text_sha256(text)}{tail}".encode()
     if len(data) > LONGEST_MANIFEST:
         raise StoreError(
             f"{store / layout.MANIFEST}: {len(data):,} bytes for {len(manifest.files):,} files, more than the "
@@ -152,12 +151,8 @@ def _checksum_fault(text: str, found: object) -> str | None:
     if not isinstance(found, str) or len(found) != len(_NO_CHECKSUM):
         return "has no checksum of itself"
     head, _, tail = text.rpartition(found)
-    computed = _sha256(f"{head}{_NO_CHECKSUM}{tail}")
+    computed = text_sha256(f"{head}{_NO_CHECKSUM}{tail}")
     return None if computed == found else f"SHA-256 {computed[:12]}…, its own checksum is {shown(found[:12])[1:-1]}…"
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def read_manifest(store: Path, *, checked: bool = True) -> Manifest:

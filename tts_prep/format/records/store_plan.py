@@ -1,6 +1,5 @@
 """``plan.json``: the keys of all shards, also of a store that has no manifest yet."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 from tts_prep.errors import CorruptStoreError
 from tts_prep.format.decoding import Record, check_version, parse_json
 from tts_prep.format.files.atomic import replacing
-from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256, text_sha256
 from tts_prep.format.files.paths import read_text, stored_file
 from tts_prep.format.layout import PLAN, PLAN_FORMAT, version_text
 
@@ -36,7 +35,7 @@ class StorePlan:
 
 def plan_sha256(keys: Iterable[str]) -> str:
     """Return the SHA-256 of all shard keys, each followed by a newline."""
-    return hashlib.sha256("".join(f"{key}\n" for key in keys).encode()).hexdigest()
+    return text_sha256("".join(f"{key}\n" for key in keys))
 
 
 def write_plan(store: Path, keys: Sequence[str], arrays: Iterable[str] = ()) -> None:

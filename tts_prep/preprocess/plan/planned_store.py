@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from tts_prep.format.records.failures import Failure, read_failures
 from tts_prep.format.records.sources import Sources
 from tts_prep.preprocess.configuration.records import Configuration
 from tts_prep.preprocess.corpora.corpus import Corpus, Reader, read_corpus
-from tts_prep.preprocess.plan.shard_plans import ShardPlan, first_rows, plan_shards
+from tts_prep.preprocess.plan.shard_plans import ShardPlan, plan_shards
 from tts_prep.preprocess.plan.shard_settings import ShardContents, ShardRecipe
 from tts_prep.preprocess.source_utterance import SourceUtterance
 
@@ -167,7 +168,7 @@ def plan_store(
     items = alignments.with_checksums(corpus.items) if alignments else corpus.items
     plans: list[ShardPlan] = []
     lists: dict[str, Mapping[str, Any]] = {}
-    rows = _noting_lists(first_rows(items, config.limit), lists)
+    rows = _noting_lists(islice(items, config.limit), lists)
     for plan in plan_shards(rows, corpus.root, config.store):
         plans.append(plan)
         planned(len(plans))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tts_prep.errors import CorpusChangedError, CorpusError
-from tts_prep.format.files.checksums import canonical_json, json_sha256
+from tts_prep.format.files.checksums import canonical_json, json_sha256, text_sha256
 from tts_prep.format.layout import CATEGORY, FIXED_COLUMNS, NUMBER
 from tts_prep.format.records.failures import Failure
 from tts_prep.preprocess.configuration.records import StoreConfig
@@ -98,15 +97,13 @@ def _row_text(row: PlannedUtterance | Failure) -> str:
     """Return a row as in the key of its shard. The places of an utterance and of its lists are no part of it."""
     if isinstance(row, Failure):
         return canonical_json((vars(row), None))
+    fields = {**_fields(row.utterance), "where": ""}
+    del fields["lists_at"]
     # Those that few rows have are in their keys alone.
-    left_out = {"lists_at", *(name for name in ("lists", "then") if not getattr(row.utterance, name))}
-    fields = {name: value for name, value in _fields(row.utterance).items() if name not in left_out}
-    return canonical_json(({**fields, "where": ""}, row.size))
-
-
-def text_sha256(text: str) -> str:
-    """Return the SHA-256 of a text, hexadecimal."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    for name in ("lists", "then"):
+        if not fields[name]:
+            del fields[name]
+    return canonical_json((fields, row.size))
 
 
 @dataclass(frozen=True)
@@ -288,10 +285,10 @@ def _unique(items: Iterable[SourceUtterance | Failure]) -> Iterator[SourceUttera
 def _fault(item: SourceUtterance | Failure) -> str:
     """Return what a store cannot hold of a row: texts without UTF-8; empty if there is nothing."""
     values = [*vars(item).values()]
-    for name, value in getattr(item, "meta", {}).items():
-        values += (name, value)
+    for pair in getattr(item, "meta", {}).items():
+        values += pair
     try:
-        "".join(value for value in values if isinstance(value, str)).encode("utf-8")
+        "".join([value for value in values if isinstance(value, str)]).encode("utf-8")
     except UnicodeEncodeError:
         return "contains a lone surrogate, which is no character"
     return ""
@@ -344,9 +341,9 @@ def _weighed(
     recording = None
     for row in rows:
         # Excerpts of one recording are read together, so its size counts once.
-        is_same = recording is not None and _recording(row) == recording
-        size = 0 if is_same else _bytes_of(row)
-        recording = _recording(row) or recording
+        found = _recording(row)
+        size = 0 if found and found == recording else _bytes_of(row)
+        recording = found or recording
         yield WeighedRow(row, _id(row), max(config.shard_bytes, size * config.shard_utterances))
 
 
@@ -371,11 +368,6 @@ def row_version(root: Path, row: SourceUtterance) -> tuple[int, int]:
     if (-1, 0) in found:
         return -1, 0
     return sum(size for size, _ in found), int(text_sha256(repr(found))[:15], 16)
-
-
-def first_rows(items: Iterable[SourceUtterance | Failure], limit: int | None) -> Iterator[SourceUtterance | Failure]:
-    """Yield the first ``limit`` rows, or all of them."""
-    return itertools.islice(items, limit)
 
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ import xxhash
 
 from tts_prep import doors
 from tts_prep.errors import AudioError
-from tts_prep.format.files.checksums import json_sha256
+from tts_prep.format.files.checksums import json_sha256, text_sha256
 from tts_prep.format.files.paths import file_version, open_regular
 from tts_prep.format.layout import FRAME, PHONEME, SAMPLE
 from tts_prep.preprocess.audio.config import MelConfig
@@ -23,7 +23,7 @@ from tts_prep.preprocess.audio.containers.stream import BrokenRecordingError
 from tts_prep.preprocess.audio.mel import MelExtractor
 from tts_prep.preprocess.audio.reading import contents_of, inspect_once
 from tts_prep.preprocess.configuration.records import Configuration, make_frontend, software_versions
-from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan, text_sha256
+from tts_prep.preprocess.plan.shard_plans import PlannedUtterance, ShardPlan
 from tts_prep.preprocess.source_utterance import SourceUtterance, place_inside, read_inside
 from tts_prep.preprocess.text.frontends.frontend import Frontend
 
