@@ -32,9 +32,10 @@ def normalize_english(text: str) -> str:
         for step in _NUMBER_STEPS:
             text = step(text)
         text = apply("late", text)
+    said = _SIGN.sub(lambda match: _SIGNS.get(match[0], "et cetera"), text)
     # A hyphen between spaces, which no step has read, is typed for a dash.
-    text = _LOOSE_HYPHEN.sub(" — ", _signs(text)) if " - " in text else _signs(text)
-    return " ".join(_BEFORE_MARK.sub(r"\1", text).split())
+    text = _LOOSE_HYPHEN.sub(" — ", said) if " - " in text else said
+    return _BEFORE_MARK.sub(r"\1", " ".join(text.split()))
 
 
 def _abbreviations(text: str, has_numbers: bool) -> str:
@@ -59,16 +60,10 @@ def _has_numbers(text: str) -> bool:
 
 _DIGIT: Final = re.compile("[0-9]")
 _SIGNS: Final = {"&": " and ", "@": " at ", "%": " percent ", "°": " degrees ", "+": " plus ", "=": " equals "}
-_SIGN: Final = re.compile(rf"&c\.|[{re.escape(''.join(_SIGNS))}]")
+_SIGN: Final = re.compile(rf"[{re.escape(''.join(_SIGNS))}](?:(?<=&)c\.)?")
 _LOOSE_HYPHEN: Final = re.compile(r"(?<=\S) - (?=\S)")
 _MINUS: Final = re.compile(r"(?<![\w.,)\]°%-])[-\u2212](?=[$£€]?\.?\d)")
-
-
-def _signs(text: str) -> str:
-    return _SIGN.sub(lambda match: _SIGNS.get(match[0], "et cetera"), text)
-
-
 _NUMBER_STEPS: Final[tuple[Callable[[str], str], ...]] = (
     *(labels, money, times, measures, fractions, ordinals, codes, arithmetic, decimals, years, cardinals),
 )
-_BEFORE_MARK: Final = re.compile(r"(?<=[a-z]) +([.,;:!?](?!\w)|\))")
+_BEFORE_MARK: Final = re.compile(r" ([.,;:!?](?!\w)|\))(?<=[a-z] .)")

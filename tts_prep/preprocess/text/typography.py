@@ -66,7 +66,10 @@ def without_controls(text: str) -> str:
 
 def plain_marks(text: str) -> str:
     """Return the text with straight quotes and uniform hyphens (-), dashes (—) and ellipses (…)."""
-    return _DOTS.sub("…", _DASHES.sub("—", text.translate(_PLAIN)))
+    # Most texts have none of these; of ASCII, the table has this sign alone.
+    text = text.translate(_PLAIN) if not text.isascii() or "`" in text else text
+    text = _DASHES.sub("—", text) if "--" in text else text
+    return _DOTS.sub("…", text) if "..." in text or ". . ." in text else text
 
 
 def loose_hyphens(text: str) -> list[str]:
