@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from tts_prep import doors
 from tts_prep.errors import TextError
 from tts_prep.preprocess.configuration.records import Pronunciation
 from tts_prep.preprocess.text.frontends.frontend import Frontend
-from tts_prep.preprocess.text.language_codes import subtags
+from tts_prep.preprocess.text.language_codes import rules_of, subtags
 
 WORD: Final = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
 """Letters, with apostrophes and hyphens inside; combining marks are composed before."""
@@ -141,8 +140,8 @@ class Words:
 
     def _chosen(self, text: str, language: str) -> Iterator[tuple[int, int, str, frozenset[tuple[str, ...]]]]:
         """Yield start and stop of words with two pronunciations, the phones of one, and all that they can have."""
-        if self._heteronyms and (row := doors.row("heteronyms", subtags(language)[0])):
-            for start, stop, spelled, chosen in doors.load("heteronyms", row)(text):
+        if self._heteronyms and (spellings := rules_of(language, "heteronyms")):
+            for start, stop, spelled, chosen in spellings(text):
                 both, readings = self._both(spelled, language)
                 if both[0] != both[1]:
                     yield start, stop, both[chosen], readings | {self._alone(text[start:stop], language)}

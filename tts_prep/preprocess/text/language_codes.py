@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final, cast
 
 from tts_prep import doors
 from tts_prep.errors import TextError
@@ -23,24 +23,24 @@ ESPEAK_LACKS: Final = {
 """What is missing in the phones of espeak-ng 1.52, by language; it is complete in the others that were tried."""
 
 
-def subtags(language: str) -> list[str]:
-    """Return the parts of a language code in lower case: ``pt_BR`` is ``["pt", "br"]``, and ``JP`` is ``["ja"]``."""
+@lru_cache(maxsize=256)
+def subtags(language: str) -> tuple[str, ...]:
+    """Return the parts of a language code in lower case: ``pt_BR`` is ``("pt", "br")``, and ``JP`` is ``("ja",)``."""
     first, *others = language.lower().replace("_", "-").split("-")
-    return [_COUNTRIES.get(first, first), *others]
+    return _COUNTRIES.get(first, first), *others
 
 
-@cache
-def rules_of(language: str) -> Callable[[str], str] | None:
-    """Return the function that expands numbers, abbreviations and signs of a language; None if there is none."""
-    row = doors.row("languages", subtags(language)[0])
-    rules: Callable[[str], str] | None = doors.load("languages", row) if row else None
-    return rules
+@lru_cache(maxsize=256)
+def rules_of(language: str, door: str = "languages") -> Callable[[str], Any] | None:
+    """Return the function that expands numbers and signs of a language, or that of another door; None without one."""
+    row = doors.row(door, subtags(language)[0])
+    return cast(Callable[[str], Any], doors.load(door, row)) if row else None
 
 
 def normalize(text: str, language: str) -> str:
     """Expand a text by the rules of its language; without rules, only control characters are removed."""
     rules = rules_of(language)
-    return rules(text) if rules else without_controls(text)
+    return str(rules(text)) if rules else without_controls(text)
 
 
 def espeak_lacks(language: str) -> str:
@@ -100,10 +100,7 @@ def check_script(text: str, language: str) -> None:
     """
     if text.isascii() and _scripts_of(language) == ("LATIN",):
         return
-    letters = Counter(filter(str.isalpha, text))
-    found = Counter({_script(letter): 0 for letter in letters})
-    for letter, count in letters.items():
-        found[_script(letter)] += count
+    found = Counter(map(_script, filter(str.isalpha, text)))
     own = _scripts_of(language)
     # One or two letters may be symbols, as in "β" or "5 km".
     if sum(found.values()) > 2 and not any(found[script] for script in own):
@@ -112,7 +109,7 @@ def check_script(text: str, language: str) -> None:
             f"the text is in {_name(script)} letters, but the language {language!r} is written in "
             f"{' or '.join(map(_name, own))} letters; set its language: {text[:40]!r}"
         )
-    if "LATIN" not in own and (foreign := frozenset(foreign_letters("".join(letters), language))):
+    if "LATIN" not in own and (foreign := frozenset(foreign_letters("".join({*text}), language))):
         words = [word for word in WORD.findall(text) if len(word) > 1 and foreign.issuperset(word)]
         if words:
             script = _name(_script(words[0][0]))
@@ -146,9 +143,9 @@ def likely_language(text: str, language: str) -> str | None:
         return "zh"
     if not is_comparable(text, language):
         return None
-    words = (_ASCII_WORD if text.isascii() else WORD).findall(text.lower())
-    found = Counter(filter(None, map(COMMON.get, words)))
-    return other_language(found, own, _ENOUGH)
+    found = [*filter(None, map(COMMON.get, (_ASCII_WORD if text.isascii() else WORD).findall(text.lower())))]
+    # Most texts have hardly a common word of all other languages together.
+    return other_language(Counter(found), own, _ENOUGH) if len(found) - found.count(own) >= _ENOUGH else None
 
 
 def is_comparable(text: str, language: str) -> bool:
@@ -180,15 +177,14 @@ _TONED: Final = re.compile(
 )
 
 
-_DIGIT: Final = re.compile("[1-5]")
-_TONES: Final = (" one", " two", " three", " four", " five")
+_TONES: Final = (*"12345", " one", " two", " three", " four", " five")
 _TONE: Final = re.compile(r"[a-zü](?:[1-5]| (?:one|two|three|four|five))\b")
 
 
 def is_pinyin(text: str) -> bool:
     """Return whether most words of a text are syllables of Mandarin with a tone: ``ni3 hao3``, ``ni three``."""
-    # Most texts have none of these, and the search for an expression takes longer to say so.
-    if not (_DIGIT.search(text) or any(number in text for number in _TONES)) or not _TONE.search(text):
+    # Most texts have hardly one of these, and the search for an expression takes longer to say so.
+    if sum(map(text.lower().count, _TONES)) < _ENOUGH or not _TONE.search(text):
         return False
     toned: list[str] = _TONED.findall(text.lower())
     if len(toned) < _ENOUGH:
@@ -228,8 +224,7 @@ def arpabet_phones(text: str) -> list[str]:
     return tokens if are_phones and len(tokens) >= _ENOUGH else []
 
 
+@lru_cache(maxsize=256)
 def _scripts_of(language: str) -> tuple[str, ...]:
     codes = subtags(language)
-    if "latn" in codes:
-        return ("LATIN",)
-    return tuple(_SCRIPTS.get(codes[0], "LATIN").split())
+    return ("LATIN",) if "latn" in codes else tuple(_SCRIPTS.get(codes[0], "LATIN").split())
