@@ -229,15 +229,15 @@ class Vocab:
             TextError: a symbol is not in the table; the message lists all unknown symbols, and a named table that has
                 all symbols.
         """
-        ids: list[Any] = list(map(self._ids.get, symbols))
-        if None in ids:
+        try:
+            ids = list(map(self._ids.__getitem__, symbols))
+        except KeyError:
             if unknown == "unk" and self.unk_symbol is not None:
-                replacement = self._ids[self.unk_symbol]
-                ids = [replacement if number is None else number for number in ids]
+                ids = [self._ids.get(symbol, self._ids[self.unk_symbol]) for symbol in symbols]
             elif unknown == "drop":
-                ids = [number for number in ids if number is not None]
+                ids = [self._ids[symbol] for symbol in symbols if symbol in self._ids]
             else:
-                raise TextError(_unknown(self, self.unknown(symbols), symbols))
+                raise TextError(_unknown(self, self.unknown(symbols), symbols)) from None
         if self.ends:
             ids = [self._special(self.start_symbol), *ids, self._special(self.end_symbol)]
         if self.blanks == "groups":

@@ -86,7 +86,8 @@ _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _JOINING_MARK = re.compile(r"([,;!?])(?<=[^\W\d_].)(?=[^\W\d_])")
 _CLOSES = re.compile(r"['’)\]}]")
 # A run of marks with the spaces around it. Marks in numbers, as in "1,5", and lines are for phonemizer to split.
-_MARK_RUN = re.compile(rf"\s*[{re.escape(frontends.MARKS)}](?:\s*[{re.escape(frontends.MARKS)}])*\s*")
+_MARK = f"[{re.escape(frontends.MARKS)}]"
+_MARK_RUN = re.compile(rf"([\s{_MARK[1:]}(?:(?<={_MARK})|\s*{_MARK})(?:\s*{_MARK})*\s*)")
 _DIGIT_OR_LINE = re.compile(r"[0-9\r\n]")
 _WORD_CATEGORIES = ("Mn", "Mc", "Me", "Lm", "Zs")
 _MAX_READ_TEXTS = 32
@@ -370,12 +371,11 @@ class _Voice:
         """Return the phonemes of a text, with the punctuation of `MARKS`; empty if there is nothing to speak."""
         to_phonemes = partial(self._espeak.text_to_phonemes, tie=True) if tied else self._espeak.text_to_phonemes
         if not _DIGIT_OR_LINE.search(text):
-            pieces = _MARK_RUN.split(text)
-            spoken = [_one_line(to_phonemes(piece)) if piece else "" for piece in pieces]
+            parts = _MARK_RUN.split(text)
+            parts[::2] = spoken = [_one_line(to_phonemes(piece)) if piece else "" for piece in parts[::2]]
             # Without numbers and empty pieces, phonemizer puts the marks back where they were, which takes longer.
-            if all(spoken[1:-1]) and not any(piece.endswith(" ") for piece in spoken):
-                marks = _MARK_RUN.findall(text)
-                return "".join([part for pair in zip(spoken, marks, strict=False) for part in pair]) + spoken[-1]
+            if all(spoken[1:-1]) and " " not in [piece[-1:] for piece in spoken]:
+                return "".join(parts)
         pieces, marks = self._punctuation.preserve(text)
         spoken = [_one_line(to_phonemes(piece)) for piece in pieces]
         return "".join(self._punctuation.restore(spoken, marks, self._separator, strip=True))
@@ -384,7 +384,8 @@ class _Voice:
 def _one_line(phonemes: str) -> str:
     """Join espeak-ng's output for a piece of text to one line, and remove the ``_`` between phonemes."""
     line = phonemes.strip().replace("\n", " ").replace("  ", " ").replace("_", "")
-    return " ".join(map(str.strip, line.split(" ")))
+    # Of white space, the space alone is printable.
+    return line if line.isprintable() else " ".join(map(str.strip, line.split(" ")))
 
 
 def _make_voice(language: str) -> _Voice:
