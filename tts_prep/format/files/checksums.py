@@ -14,7 +14,7 @@ from tts_prep.format.files.paths import open_regular
 CHECKSUMS: Final = "checksums"
 """The dataset of every HDF5 file with the CRC-32 of every other dataset, as a JSON object by path."""
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17  # stays in the cache of a processor until it is hashed
 _SEAL_START = b"tts-prep SHA-256 "
 SEAL_BYTES: Final = len(_SEAL_START) + 64 + 1
 """The length of the seal: the line at the end of every HDF5 file with the SHA-256 of all bytes before it."""

@@ -92,8 +92,9 @@ class Compression(ShownRecord):
 
     def transform_in_place(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Compress the magnitudes of one recording, float32, in place, and return them."""
-        bounded: Any = np.maximum if self.floor_mode == "max" else np.add
-        bounded(values, np.float32(self.floor), out=values)
+        floor = np.float32(self.floor)
+        # This takes less time than np.maximum with a number, which is not vectorized.
+        values.clip(floor, np.inf, out=values) if self.floor_mode == "max" else np.add(values, floor, out=values)
         (np.log if self.log == "ln" else np.log10)(values, out=values)
         if self.dynamic_range is not None and values.size:
             np.maximum(values, values.max() - np.float32(self.dynamic_range), out=values)

@@ -1,7 +1,6 @@
 """Waveforms: the scale and level of their samples, their padding and framing."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -166,8 +165,7 @@ def pad_waveform(waveform: Samples, config: MelConfig, tail: int = 0) -> Samples
     return padded
 
 
-@dataclass(frozen=True)
-class FrameRun:
+class FrameRun(NamedTuple):
     """Consecutive frames and their samples.
 
     Attributes:

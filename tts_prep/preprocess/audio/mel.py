@@ -65,8 +65,7 @@ class MelExtractor:
         config = self.config
         if not config.n_mels and not with_energy:
             return np.empty((framing.n_frames(len(waveform), config), 0), np.float32), np.empty(0, np.float32)
-        # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
-        window = self._window * framing.level_factor(waveform, config)
+        level = framing.level_factor(waveform, config)
         if config.preemphasis and not config.frame_preemphasis:
             waveform = framing.preemphasized(waveform, config.preemphasis)
         simd = None if config.processes_frames else compiled_kernel()
@@ -76,29 +75,27 @@ class MelExtractor:
         runs = framing.frame_runs(waveform, config, simd.LANES if simd else None)
         n_frames = runs[-1].stop
         out, energy = np.empty((n_frames, config.n_mels), np.float32), np.empty(n_frames * with_energy, np.float32)
+        # The scale is applied to the float64 window, which avoids another rounding of the float32 waveform.
         if simd is None:
             padded = framing.as_float(runs[0].samples)
-            _plain_frames(padded, window, config, self.filter_bank, out, energy)
+            _plain_frames(padded, self._window * level, config, self.filter_bank, out, energy)
             return out, energy
         found = simd.tables(config.n_fft // 2)
         compiled = simd.function(simd.mel_name(found, energy=with_energy))
-        window = window * framing.FULL_SCALE if is_16 else window
+        bank, window = self.filter_bank, self._window * (level * framing.FULL_SCALE if is_16 else level)
         if config.n_fft % simd.LANES:
             # The kernel reads full vectors, past the end of a frame.
             window = np.concatenate([window, np.zeros(-config.n_fft % simd.LANES)])
-        bank = self.filter_bank
         scratch = simd.scratch(len(window), config.n_fft, config.n_mels, found)
         constant, _ = _places(bank, config.n_fft)
-        in_window, (mels, _), (energies, _), memory = simd.places(window, out, energy, scratch)
+        in_window, (mels, _), memory = simd.places(window, out, scratch)
+        energies = energy.ctypes.data if with_energy else 0
         for run in runs:
-            n, (samples,) = run.stop - run.first, simd.places(run.samples)
+            n, samples = run.stop - run.first, (run.samples.ctypes.data, run.samples.size)
             given = (_NO_SAMPLES, samples) if is_16 else (samples, _NO_SAMPLES)
-            filled = (
-                (mels + run.first * out.strides[0], n * config.n_mels),
-                (energies + run.first * energy.itemsize, n * with_energy),
-            )
+            mel, norm = mels + run.first * out.strides[0], energies + run.first * energy.itemsize
             compiled(
-                [*given, in_window, *constant, *filled, memory],
+                [*given, in_window, *constant, (mel, n * config.n_mels), (norm, n * with_energy), memory],
                 (config.hop_length, bank.n_bins, config.power, n),
                 (config.power_offset, config.power_floor),
             )
@@ -168,12 +165,14 @@ def _places(bank: FilterBank, n_fft: int) -> tuple[list[tuple[int, int]], object
 
 def mel_statistics(mel: Mel) -> MelStatistics:
     """Return the statistics of every bin of a mel, [n_frames, n_mels] float32 with at least one frame."""
-    mean, m2 = np.zeros(mel.shape[1]), np.zeros(mel.shape[1])
+    mean, m2 = both = np.zeros((2, mel.shape[1]))
     if (simd := compiled_kernel()) is None:
         mel.mean(axis=0, dtype=np.float64, out=mean)
         np.square(mel - mean).sum(axis=0, out=m2)
     elif mel.shape[1]:
-        simd.function("moments")(simd.places(np.ascontiguousarray(mel, np.float32), mean, m2))
+        mel = np.ascontiguousarray(mel, np.float32)
+        given, (place, size) = simd.places(mel, both)
+        simd.function("moments")([given, (place, size // 2), (place + both.strides[0], size // 2)])
     return MelStatistics(len(mel), mean, m2)
 
 

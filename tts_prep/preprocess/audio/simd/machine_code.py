@@ -10,21 +10,20 @@ import hashlib
 import importlib.util
 import os
 import re
-import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from struct import pack
+from typing import Final
 
 import llvmlite.binding as llvm
 import numpy as np
-import numpy.typing as npt
 
 from tts_prep.compiler import is_private, listen, one_process_at_a_time
 from tts_prep.errors import WriteError
 from tts_prep.format.files.atomic import replacing
-from tts_prep.preprocess.audio.simd.tables import GAP, LANES, Tables, tables, twiddles
+from tts_prep.preprocess.audio.simd.tables import GAP, LANES, Array, Tables, tables, twiddles
 
 __all__ = ["LANES", "function", "load", "mel_name", "places", "prepare", "scratch", "tables", "twiddles"]
 
@@ -47,12 +46,12 @@ class MachineCode:
     def __call__(self, arrays: Sequence[Place], integers: Sequence[int] = (), numbers: Sequence[float] = ()) -> None:
         """Call the function with the `places` of contiguous arrays of the dtypes that it expects."""
         addresses, lengths = zip(*arrays, strict=True)
-        given = (("P", addresses), ("q", lengths), ("q", integers), ("d", numbers))
         # It only reads these bytes, which are made in a third of the time of arrays of ctypes.
-        self._function(*[struct.pack(f"{len(values)}{kind}", *values) for kind, values in given])
+        packed = pack(f"{len(addresses)}P", *addresses), pack(f"{len(lengths)}q", *lengths)
+        self._function(*packed, pack(f"{len(integers)}q", *integers), pack(f"{len(numbers)}d", *numbers))
 
 
-def places(*arrays: npt.NDArray[Any]) -> list[Place]:
+def places(*arrays: Array) -> list[Place]:
     """Return the address of each array, which the caller keeps, and its number of values."""
     return [(array.ctypes.data, array.size) for array in arrays]
 
@@ -64,7 +63,7 @@ def mel_name(found: Tables, *, energy: bool) -> str:
     return f"mel-{kind}{'-energy' if energy or kind == 'chirp' else ''}"
 
 
-def scratch(n_read: int, n_fft: int, n_mels: int, found: Tables) -> npt.NDArray[np.float64]:
+def scratch(n_read: int, n_fft: int, n_mels: int, found: Tables) -> Array:
     """Return the memory that a kernel works in, which starts at a cache line.
 
     If it did not, every second 512-bit load and store would cross the end of one, and take 1.3 times as long.
