@@ -103,7 +103,7 @@ def choose_pronunciations(tokens: Sequence[str]) -> dict[int, str]:
     return chosen
 
 
-_WORD: Final = re.compile(r"\w+")
+_WORD, _ASCII_WORD = re.compile(r"\w+"), re.compile(r"(?a:\w+)")
 _TOKEN: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s\"'()]")
 
 _TABLES: Final = word_tables(__package__)
@@ -120,7 +120,7 @@ def spellings(text: str) -> Iterator[tuple[int, int, tuple[str, str], int]]:
     whose phonemes depend on the language, such as British English.
     """
     text = text.lower().replace("’", "'")
-    if HETERONYMS.keys().isdisjoint(_WORD.findall(text)):
+    if HETERONYMS.keys().isdisjoint((_ASCII_WORD if text.isascii() else _WORD).findall(text)):
         return
     tokens = [*_TOKEN.finditer(text)]
     for i, phones in choose_pronunciations([token[0] for token in tokens]).items():

@@ -160,7 +160,7 @@ _PAIR: Final = re.compile(
 
 def pairs(text: str) -> str:
     """Return a text with signs that are typed as several as the one that is meant: ``>=`` as ``≥``, ``->`` as ``→``."""
-    if not any(sign in text for sign in "<>=*&|/"):
+    if not any(map(text.__contains__, "<>=*&|/")):
         return text if "+-" not in text else _PAIR.sub(_pair, text)
     return _PAIR.sub(_pair, text)
 

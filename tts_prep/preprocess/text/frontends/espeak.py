@@ -83,7 +83,7 @@ _TOO_LONG = re.compile(
 # StyleTTS2's lists, with marks as separate tokens, have a word boundary at a hyphen.
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 # What precedes the mark is looked at behind it: an expression that begins with a class of characters is found fast.
-_JOINING_MARK = re.compile(r"([,;!?])(?<=[^\W\d_].)(?=[^\W\d_])")
+_JOINING_MARK = re.compile(r"[,;!?](?=[^\W\d_])(?<=[^\W\d_].)")
 _CLOSES = re.compile(r"['’)\]}]")
 # A run of marks with the spaces around it. Marks in numbers, as in "1,5", and lines are for phonemizer to split.
 _MARK = f"[{re.escape(frontends.MARKS)}]"
@@ -279,7 +279,7 @@ def _with_word_boundaries(text: str) -> str:
 
     phonemizer treats the space after ``!'`` as part of the next word, and strips it.
     """
-    return _JOINING_MARK.sub(r"\1 ", _CLOSING.sub("", text) if _CLOSES.search(text) else text)
+    return _JOINING_MARK.sub(r"\g<0> ", _CLOSING.sub("", text) if _CLOSES.search(text) else text)
 
 
 def _code(language: str, known: Mapping[str, str]) -> str | None:
