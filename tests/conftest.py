@@ -12,7 +12,6 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 
 import fcntl
 import gc
-import multiprocessing
 import re
 import shutil
 import signal
@@ -125,6 +124,7 @@ except (OSError, ValueError):  # a temporary folder whose name is too long for a
     FORKED_WORKERS = None
 
 COMPILER_LOCK = "compiler-lock"
+OWN_WORKERS = pytest.StashKey[Any]()
 
 MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
@@ -227,6 +227,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         OneCompiler(Path(session.config.option.basetemp).parent / COMPILER_LOCK).register()
     with SharedProcess() as shared, pytest.MonkeyPatch.context() as patch:
         patch.setattr(child_process, "child_process", shared.lend)
+        session.config.stash[OWN_WORKERS] = processes._SPAWN
         if FORKED_WORKERS:
             patch.setattr(processes, "_SPAWN", FORKED_WORKERS)
         # The periodic lines of slow runs, which would differ on busy machines.
@@ -241,6 +242,6 @@ def own_hdf5_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def own_workers(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
     """Let a test start worker processes as the program does, which other tests fork from one process."""
-    monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", multiprocessing.get_context("spawn"))
+    monkeypatch.setattr("tts_prep.preprocess.workers.processes._SPAWN", pytestconfig.stash[OWN_WORKERS])

@@ -248,14 +248,16 @@ def test_the_core_alone_makes_a_store_of_lj_speech_and_padded_batches(tmp_path: 
     assert refused == ["--lexicon", "--marks", "--marks"]
 
 
-def needed(room: str) -> set[str]:
+@cache
+def needed(room: str) -> frozenset[str]:
     """Return a room and those that it needs."""
-    return {room}.union(*(needed(name) for name in doors.rooms()[room].needs))
+    return frozenset((room,)).union(*(needed(name) for name in doors.rooms()[room].needs))
 
 
-def dependents(room: str) -> set[str]:
+@cache
+def dependents(room: str) -> frozenset[str]:
     """Return a room and those that need it."""
-    return {name for name in ROOMS if room in needed(name)}
+    return frozenset(name for name in ROOMS if room in needed(name))
 
 
 IMPORTED = re.compile(r"^(?:from|import) tts_prep\.(\w+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
