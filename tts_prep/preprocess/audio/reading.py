@@ -121,8 +121,7 @@ def read_samples(
             raise AudioError(f"{Path(path).name}: no samples")
         if silent:
             raise AudioError(f"{Path(path).name}: digital silence, every sample is 0")
-        rounding = _rounding(file)
-        return prepared(waveform, file.samplerate, sample_rate, config, rounding, keeps_16_bits=keeps_16_bits)
+        return prepared(waveform, file.samplerate, sample_rate, config, _rounding(file), keeps_16_bits=keeps_16_bits)
 
 
 def _is_of_16_bits(head: bytes, sample_rate: int) -> bool:

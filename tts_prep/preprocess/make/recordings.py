@@ -113,8 +113,7 @@ def read_recording(
     aligned = recipe.alignments.read(utterance) if recipe.alignments else None
     remarks: list[str] = []
     keeps = may_keep_16_bits and not aligned and keeps_16_bits(config.cleaning)
-    rate = config.mel.sample_rate
-    root, reading = recipe.root, config.reading
+    root, rate, reading = recipe.root, config.mel.sample_rate, config.reading
     samples = read_utterance(root, utterance, rate, reading, remarks, keeps_16_bits=keeps, contents=contents)
     return cleaned(samples, config, utterance.audio, aligned, remarks)
 

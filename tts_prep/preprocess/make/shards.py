@@ -174,11 +174,10 @@ class _Shard:
         self, beside_others: bool, advance: Callable[[tuple[int, float]], None]
     ) -> tuple[ShardHeader, list[Example]]:
         """Make the rows, and count them in the header of the shard."""
-        examples: list[Example] = []
+        found: dict[int, Example] = {}
         failures: list[Failure] = []
         of_rows: list[Remarks] = []
         row_remarks: dict[str, Any] = {}
-        statistics: dict[str, MelStatistics] = {}
         seconds = 0.0
         for number, row in enumerate(self.rows):
             if number % _TEXTS_AT_ONCE == 0 and not self.recipe.alignments:
@@ -192,13 +191,16 @@ class _Shard:
             if isinstance(made, Failure):
                 failures.append(made)
                 continue
-            speaker = made.row["speaker"]
             seconds += made.row["seconds"]
-            earlier = statistics.get(speaker)
-            statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
             if counts := remarks.counts():
-                row_remarks[str(len(examples))] = counts
-            examples.append(made)
+                row_remarks[str(len(found))] = counts
+            found[number] = made
+        # One after another, these take a third of the time that they would between mels.
+        examples = [made._replace(key=self.contents.row_key(number)) for number, made in found.items()]
+        statistics: dict[str, MelStatistics] = {}
+        for made in examples:
+            earlier = statistics.get(speaker := made.row["speaker"])
+            statistics[speaker] = earlier.merged(made.statistics) if earlier else made.statistics
         header = ShardHeader(
             key=self.contents.key_of_made,
             planned=self.recipe.key(self.plan),
@@ -225,8 +227,8 @@ class _Shard:
         try:
             example = self.kept.example(number, row, remarks) if self.kept else self._read_once(number, row, remarks)
             # Known before it is decoded: arrays of older bytes than those of their key would never be made again.
-            key = self.contents.row_key(number)
-            made = (example or make_example(utterance, self.recipe, remarks))._replace(key=key)
+            self.contents.of(number)
+            made = example or make_example(utterance, self.recipe, remarks)
         except UtteranceError as error:
             # An audio error names the recording, but a text error does not name the place of the text.
             reason = f"{utterance.where}: {error}" if error.stage == "text" else str(error)

@@ -54,7 +54,7 @@ class ShardRecipe:
     features: tuple[Feature, ...] = ()
     alignments: CorpusAlignments | None = None
 
-    @property
+    @cached_property
     def extractor(self) -> MelExtractor:
         """The mel extractor of this process."""
         return extractor_of(self.config.mel)
