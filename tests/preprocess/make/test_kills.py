@@ -171,5 +171,5 @@ def test_a_recording_that_always_kills_its_worker_is_left_out_and_named(corpus: 
     assert (done.returncode, done.stderr) == (0, "")
     (failure,) = map(json.loads, (tmp_path / "store/failures.jsonl").read_text().splitlines())
     assert (failure["id"], failure["stage"]) == ("S-0002", "audio")
-    assert failure["reason"].startswith("wavs/S-0002.wav: ended the process that reads it")
+    assert failure["reason"].startswith("wavs/S-0002.wav: ended the process that reads it and its text three times")
     assert len(UtteranceDataset(tmp_path / "store")) == len(TEXTS) - 1

@@ -172,7 +172,7 @@ def _shard_text(folder: Path, plan: ShardPlan) -> str:
 
 
 def _without_row(plan: ShardPlan, number: int) -> ShardPlan:
-    return plan.without(number, "ended the process that reads it three times; is the file broken?")
+    return plan.without(number, "ended the process that reads it and its text three times; is one of them broken?")
 
 
 def _number(shard: MadeShard) -> int:
